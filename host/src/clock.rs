@@ -1,5 +1,5 @@
-//! Time as an argument. The system clock is read in this file only; tests move
-//! a manual clock instead of sleeping.
+//! Time as an argument. Only this file reads the system clock; tests move a manual clock
+//! instead of sleeping.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,8 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::domain::time::Micros;
 
-/// Where the time comes from.
+/// A source of the current time.
 pub trait Clock: Send + Sync + 'static {
+    /// Returns the current time in microseconds since the Unix epoch.
     fn now(&self) -> Micros;
 }
 
@@ -31,8 +32,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// Time since the machine started, its suspensions included: what a lease is
-/// reckoned by, since a host that slept must notice. Tests do not move it.
+/// Returns the time since the machine booted, including suspensions. Leases use it, since a
+/// host that was suspended must notice. Tests do not move it.
 pub fn boot() -> Duration {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::Boottime;
@@ -45,7 +46,7 @@ pub fn boot() -> Duration {
     )
 }
 
-/// A clock that stands until it is moved.
+/// A clock that stands still until a test moves it.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicI64);
 

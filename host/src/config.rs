@@ -1,6 +1,5 @@
-//! The configuration: the built-in defaults, a file over them, flags over that.
-//! `config.default.toml` is the documentation of every key; a key that is not
-//! there is refused by name.
+//! The configuration: built-in defaults, overridden by a file, overridden by flags.
+//! `config.default.toml` documents every key; a key that it does not have is refused by name.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,16 +8,16 @@ use serde::Deserialize;
 
 use crate::domain::network::Networks;
 
-/// The defaults, as shipped: `leadhost config` prints them.
+/// The built-in defaults, which `leadhost config` prints.
 pub const DEFAULTS: &str = include_str!("../config.default.toml");
 
 /// Seconds of 365 days.
 const YEAR: i128 = 31_536_000;
 
-/// Days: what is counted in microseconds stays far from the end of time.
+/// Days of 100 years. The bound keeps times in microseconds far from overflow.
 const CENTURY: i128 = 36_500;
 
-/// Keys of a configuration by the names that files give them, with value and bounds.
+/// Lists keys of a configuration by their names in files, with value and bounds.
 macro_rules! bounded {
     ($config:expr; $($section:ident.$key:ident: $bounds:expr;)+) => {
         [$((
@@ -29,6 +28,7 @@ macro_rules! bounded {
     };
 }
 
+/// Why a configuration was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read the configuration file {}: {source}", path.display())]
@@ -36,9 +36,9 @@ pub enum ConfigError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{origin} is not a configuration: {message}")]
+    #[error("{origin} is not a valid configuration: {message}")]
     Invalid { origin: String, message: String },
-    #[error("{key} = {value} is out of bounds: it takes {least} to {most}")]
+    #[error("{key} = {value} is out of bounds: it must be {least} to {most}")]
     OutOfBounds {
         key: &'static str,
         value: i128,
@@ -90,12 +90,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Whether the outer addresses speak TLS.
+    /// Returns whether the gateway and the data API speak TLS.
     pub fn has_tls(&self) -> bool {
         !self.tls_certificate.is_empty()
     }
 
-    /// The address of a path as the world sees it, where it is known.
+    /// Returns the public URL of a path, if `server.public_url` is set.
     pub fn public(&self, path: &str) -> Option<String> {
         let base = self.public_url.trim_end_matches('/');
         (!base.is_empty()).then(|| format!("{base}{path}"))
@@ -111,7 +111,7 @@ pub struct Store {
     pub writes_per_commit: usize,
 }
 
-/// Where the store is. It may hold a password, and does not show it.
+/// The URL of the store. It may contain a password, which it never shows.
 #[derive(Clone, Default, Deserialize)]
 #[serde(transparent)]
 pub struct StoreUrl(String);
@@ -132,7 +132,7 @@ impl fmt::Debug for StoreUrl {
     }
 }
 
-/// Without what may be secret: user, password and parameters.
+/// Omits the parts that may be secret: user, password and parameters.
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match url::Url::parse(&self.0) {
@@ -147,7 +147,7 @@ impl fmt::Display for StoreUrl {
                 f.write_str(url.path())
             }
             _ if self.0.is_empty() => Ok(()),
-            // `user:password@host` parses, with what it names as its path.
+            // `user:password@host` parses as a URL whose path contains the password.
             _ => f.write_str("(not a URL)"),
         }
     }
@@ -226,8 +226,12 @@ pub struct Log {
 }
 
 impl Config {
-    /// The defaults, with `file` and then `overrides` (`section.key=value`,
-    /// values as TOML or plain text) over them.
+    /// Loads the defaults, overridden by `file` and then by `overrides`: pairs of `section.key` and
+    /// a value as plain text.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, a key is unknown, or a value has a wrong type or is out of bounds.
     pub fn load(file: Option<&Path>, overrides: &[(String, String)]) -> Result<Self, ConfigError> {
         let mut table = parse("the built-in defaults", DEFAULTS)?;
         if let Some(path) = file {
@@ -254,14 +258,14 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether times can be counted with: a retention of no time, or of none that
-    /// ends, removes what it shall keep, or nothing.
+    /// Checks that times are within their bounds: a retention of zero would remove rows that it
+    /// should keep, and an endless one would remove nothing.
     fn check(&self) -> Result<(), ConfigError> {
         if self.server.tls_certificate.is_empty() != self.server.tls_key.is_empty() {
             return Err(ConfigError::Invalid {
-                origin: "server.tls_certificate without server.tls_key, or the other way around,"
+                origin: "server.tls_certificate without server.tls_key, or the other way round,"
                     .to_owned(),
-                message: "name both files, or neither".to_owned(),
+                message: "set both, or neither".to_owned(),
             });
         }
         let times = bounded! {
@@ -323,7 +327,7 @@ fn merge(base: &mut toml::Table, over: toml::Table) {
 fn set(table: &mut toml::Table, key: &str, text: &str) -> Result<(), ConfigError> {
     let invalid = || ConfigError::Invalid {
         origin: format!("`{key}={text}`"),
-        message: "a key is written section.key".to_owned(),
+        message: "expected section.key".to_owned(),
     };
     let (section, name) = key.split_once('.').ok_or_else(invalid)?;
     let known = table
@@ -337,7 +341,7 @@ fn set(table: &mut toml::Table, key: &str, text: &str) -> Result<(), ConfigError
         toml::Value::Integer(_) => {
             toml::Value::Integer(text.parse().map_err(|_| ConfigError::Invalid {
                 origin: format!("`{key}={text}`"),
-                message: "it takes a whole number".to_owned(),
+                message: "expected a whole number".to_owned(),
             })?)
         }
         _ => toml::Value::String(text.to_owned()),
@@ -353,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_are_a_whole_configuration() {
+    fn the_defaults_are_a_complete_configuration() {
         let config = Config::load(None, &[]).expect("defaults load");
         assert_eq!(config.server.listen, "127.0.0.1:8080");
     }
@@ -377,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_replaces_one_key_and_an_unknown_one_is_named() {
+    fn a_flag_overrides_one_key_and_an_unknown_key_is_named() {
         let over =
             |key: &str, value: &str| Config::load(None, &[(key.to_owned(), value.to_owned())]);
         assert_eq!(
@@ -407,7 +411,7 @@ mod tests {
                 let error = over(key, &wrong.to_string()).expect_err("out of bounds");
                 assert_eq!(
                     error.to_string(),
-                    format!("{key} = {wrong} is out of bounds: it takes {least} to {most}")
+                    format!("{key} = {wrong} is out of bounds: it must be {least} to {most}")
                 );
             }
         }

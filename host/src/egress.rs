@@ -1,16 +1,17 @@
-//! Calls to the outside on behalf of plugins: where they may go, with what
-//! secrets, for how long. The allow-list is checked before a slot is filled;
-//! the addresses that a name resolves to are checked before every connection,
-//! which goes to one that passed. Redirects are not followed.
+//! Outgoing calls on behalf of plugins: their allowed hosts, their secrets and their
+//! deadlines. The allow-list is checked before a slot is filled. Before every new
+//! connection, the addresses that the name resolves to are checked, and the connection goes
+//! to one of them. Redirects are not followed.
 //!
-//! Connections are kept and used again. What went wrong tells whether the
-//! request may have gone out: a message of which that is not known must not be
-//! sent twice. One that surely did not go out, because a kept connection had
-//! been closed by then, takes another connection, and nobody hears of it.
+//! Connections are kept and reused. An error shows whether the request may have gone out: a
+//! message for which that is unknown must not be sent twice. A request that certainly did
+//! not go out, because the far end had closed the kept connection, is sent on another
+//! connection without the caller noticing.
 
 mod connection;
 mod message;
 mod pool;
+pub mod slots;
 mod target;
 
 use std::net::IpAddr;
@@ -30,45 +31,46 @@ pub use self::target::{is_public, split_authority};
 use self::connection::{Broken, Connection};
 use self::message::{Message, compose_message};
 use self::pool::{Pool, Slot};
+use self::slots::SlotError;
 use self::target::Target;
 use crate::domain::connection::AllowedHost;
 use crate::domain::exchange::{HttpRequest, HttpResponse};
 use crate::limits;
-use crate::pipeline::slots::SlotError;
 use crate::seal::Secrets;
 
-/// Why there is no answer, split by what the caller does about it.
+/// Why a call has no answer, split by what the caller does about it.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
-    /// An operator must allow it first.
+    /// An operator must allow the host first.
     #[error(
         "{scheme}://{authority} is not on the allow-list (`allow`); add it there if the plugin may call it"
     )]
     NotAllowed { scheme: String, authority: String },
-    /// An operator must allow private addresses first.
+    /// An operator must allow private addresses for the host first.
     #[error(
         "{authority} resolves to {address}, which is not a public address; allow it with `private = true` if that is meant"
     )]
     NotPublic { authority: String, address: IpAddr },
     #[error(transparent)]
     Slot(#[from] SlotError),
-    /// The plugin asked for what cannot be sent.
+    /// The plugin composed a request that cannot be sent.
     #[error("the request that the plugin composed cannot be sent: {0}")]
     Malformed(String),
-    /// Nothing was sent. It may go better later.
+    /// Nothing was sent. A later attempt may succeed.
     #[error("{authority} cannot be reached: {reason}")]
     Unreachable { authority: String, reason: String },
-    /// The request was sent, or may have been: what became of it is not known.
-    #[error("no answer from {authority}, which may have got the request: {reason}")]
+    /// The request was sent, or may have been; its outcome is not known.
+    #[error("no answer from {authority}, which may have received the request: {reason}")]
     NoAnswer { authority: String, reason: String },
-    /// Nothing was sent: by then it was somebody else's to send.
-    #[error("the request was not sent: its time was up before it could be")]
+    /// Nothing was sent: the caller no longer wanted the call, for example because its
+    /// lease had ended.
+    #[error("the request was not sent: its time ran out first")]
     TooLate,
 }
 
 impl EgressError {
-    /// Whether trying again without anybody doing anything can help, of a
-    /// request that may be made twice.
+    /// Returns whether a retry can help without a correction by an operator or author, for
+    /// a request that may be made twice.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -76,19 +78,19 @@ impl EgressError {
         )
     }
 
-    /// Whether the far end may have got the request.
+    /// Returns whether the far end may have received the request.
     pub fn may_be_sent(&self) -> bool {
         matches!(self, Self::NoAnswer { .. })
     }
 }
 
-/// How calls are made.
+/// Settings of outgoing calls.
 pub struct Settings {
-    /// For a whole call, unless it says another time.
+    /// The deadline of a whole call, unless the call sets another one.
     pub within: Duration,
-    /// How long a connection waits for its next request.
+    /// How long an idle connection is kept for its next request.
     pub kept: Duration,
-    /// Certificates in DER that are trusted beside the public roots.
+    /// Certificates in DER that are trusted in addition to the public roots.
     pub trusted: Vec<Vec<u8>>,
 }
 
@@ -102,7 +104,7 @@ impl Settings {
     }
 }
 
-/// Makes calls. Clones share their connections.
+/// Makes outgoing calls. Clones share their connections.
 #[derive(Clone)]
 pub struct Egress {
     tls: TlsConnector,
@@ -135,8 +137,12 @@ impl Egress {
         }
     }
 
-    /// Makes the request, all within the deadline, unless it is not `wanted` any
-    /// more when its first byte is to go out. Any status is an answer.
+    /// Makes the request within the deadline, unless `wanted` returns false when its first
+    /// byte is about to be sent. A response of any status is an answer.
+    ///
+    /// # Errors
+    /// Returns an [`EgressError`] if the request is not allowed, cannot be composed or
+    /// sent, is no longer wanted, or gets no answer.
     pub async fn call(
         &self,
         request: &HttpRequest,
@@ -148,8 +154,12 @@ impl Egress {
             .await
     }
 
-    /// The same for what must not happen twice: what the far end may have got does
-    /// not go out again, whatever its method is. Some gateways send on a GET.
+    /// Like [`Egress::call`], for requests that must not happen twice: if the far end may
+    /// have received the request, it is not sent again, whatever its method. Some gateways
+    /// send a message on a GET.
+    ///
+    /// # Errors
+    /// As for [`Egress::call`].
     pub async fn call_once(
         &self,
         request: &HttpRequest,
@@ -162,7 +172,10 @@ impl Egress {
             .await
     }
 
-    /// [`Egress::call`] with a deadline of the call's own.
+    /// Like [`Egress::call`], with a deadline for this call.
+    ///
+    /// # Errors
+    /// As for [`Egress::call`].
     pub async fn call_within(
         &self,
         within: Duration,
@@ -190,18 +203,19 @@ impl Egress {
         match tokio::time::timeout(within, exchange).await {
             Ok(result) => result,
             Err(_) if sent.load(Ordering::Relaxed) => {
-                Err(target.no_answer(format!("nothing within {within:?}")))
+                Err(target.no_answer(format!("timed out after {within:?}")))
             }
             Err(_) => Err(target.unreachable(format!("no connection within {within:?}"))),
         }
     }
 
-    /// Connections so far, and those that are kept now.
+    /// Returns the counts of connections since the start, and of those that are kept now.
     pub fn connections(&self) -> Connections {
         self.pool.connections()
     }
 
-    /// `sent` is true while the far end may have got the request.
+    /// Sends the request and reads the answer. `sent` is true while the far end may have
+    /// received the request.
     async fn exchange(
         &self,
         target: &Target,
@@ -227,8 +241,8 @@ impl Egress {
                     opened
                 }
             };
-            // What may be asked twice is: the far end closes what it does not
-            // want to keep, and that can cross with a request.
+            // The request is repeated if it may be: the far end closes connections that it
+            // does not want to keep, and a close can cross with a request.
             let again = (is_kept && repeat(&message)).then(|| message.clone());
             if !wanted() {
                 slot.keep(connection, self.pool.kept_for());
@@ -257,7 +271,7 @@ impl Egress {
     }
 }
 
-/// What a request goes out on.
+/// The connection on which a request is sent.
 enum Way {
     Kept(Connection),
     /// The addresses that a connection may be opened to.

@@ -1,13 +1,14 @@
-//! Leadhost: takes leads from any source and sends template messages over any
-//! channel. What is specific to a source or a channel runs as a WebAssembly
-//! component that can be swapped while the service runs; what is stable is here.
+//! Leadhost takes leads from any source and sends template messages over any channel. Code
+//! that is specific to a source or a channel runs as a WebAssembly component that can be
+//! replaced while the service runs; the stable part is here.
 //!
-//! Direction of imports: `main -> http, pipeline -> app -> store, plugin, search -> domain`.
+//! Direction of imports: `cli -> app -> http -> pipeline -> core -> store, plugin, egress -> domain`.
 
 pub mod app;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod core;
 pub mod domain;
 pub mod egress;
 pub mod http;

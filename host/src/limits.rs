@@ -1,37 +1,38 @@
-//! Every bound of the service, with its unit and its reason. What an operator
-//! may change is in the configuration, with these as defaults.
+//! Every bound of the service, with its unit and its reason. The configuration covers the
+//! bounds that an operator may change, with these values as defaults.
 
 use std::time::Duration;
 
 /// Bytes of a gateway body: far above the largest notification of the interface.
 pub const BODY_BYTES: usize = 1 << 20;
 
-/// Bytes of a delivery: providers batch up to a thousand updates, documented as up to 3 MB.
+/// Bytes of a delivery: providers batch up to a thousand updates and document up to 3 MB.
 pub const DELIVERY_BYTES: usize = 4 << 20;
 
 /// Bytes of request bodies held at once, however much memory there is, unless the
-/// configuration says more: past it the sender hears 503 and comes again.
+/// configuration sets another value. Past it the sender gets 503 and retries.
 pub const BODY_BYTES_IN_FLIGHT: usize = 256 << 20;
 
-/// Bytes of memory for each byte of bodies that may be held at once: a delivery is
-/// in memory several times on its way, and plugins and the store need the rest.
+/// Bytes of memory for each byte of bodies that may be held at once: a delivery is in
+/// memory several times while it is processed, and plugins and the store need the rest.
 pub const MEMORY_PER_BODY_BYTE: u64 = 16;
 
-/// Ids of connections that nobody had come with before for which the store is asked,
-/// each second; past it one list of all ids answers for the others.
+/// Unknown connection ids for which the store is asked, each second. Past it one list of
+/// all ids answers for the others.
 pub const GUESSES_ASKED: u32 = 50;
 
-/// Addresses whose failed keys are counted in a minute; past it no other is added.
+/// Addresses whose failed keys are counted in a minute. Past it no further address is
+/// counted.
 pub const PEERS_COUNTED: usize = 16_384;
 
-/// Connections or partners whose pace a host remembers; past it those that owe
-/// nothing are forgotten, and then all.
+/// Connections or partners whose rate a host remembers. Past it the host forgets those
+/// without debt, and if that is not enough, all of them.
 pub const PACED: usize = 16_384;
 
-/// Nesting of JSON: nothing real is deeper, and readers recurse.
+/// Nesting of JSON: no real body is deeper, and parsers recurse.
 pub const JSON_DEPTH: usize = 64;
 
-/// Bytes of a fetch's answer that are kept and handed to the plugin.
+/// Bytes of a fetch's answer that are kept and passed to the plugin.
 pub const FETCH_ANSWER_BYTES: usize = 4 << 20;
 
 /// Bytes of the state that a plugin may attach to a fetch.
@@ -40,57 +41,60 @@ pub const FETCH_STATE_BYTES: usize = 64 << 10;
 /// Fetches that one item may chain.
 pub const FETCH_HOPS: u32 = 4;
 
-/// Characters of a lead's word in a greeting: above it channels refuse the message.
+/// Characters of a lead's text in a greeting: channels refuse a message with a longer one.
 pub const GREETING_WORD_CHARACTERS: usize = 500;
 
-/// Attempts of one fetch before it is given up: once an hour, the longest backoff,
-/// for longer than the 90 days that Meta keeps a lead. The days are what ends it.
+/// Attempts of one fetch before it is given up: one an hour, the longest backoff, for
+/// longer than the 90 days that Meta keeps a lead. In practice the limit in days ends it
+/// first.
 pub const FETCH_ATTEMPTS: u32 = 2_400;
 
-/// Items of one delivery: Meta batches a thousand; ten times that is an accident.
+/// Items of one delivery: Meta batches a thousand; a delivery with ten times that is an
+/// accident.
 pub const ITEMS_PER_DELIVERY: usize = 10_000;
 
-/// What a lead costs the store, in units by which writes are measured; what is
-/// only told of an item costs one.
+/// The cost of a lead for the store, in the units that measure writes. An item that is only
+/// reported costs one.
 pub const LEAD_COST: usize = 4;
 
-/// Cost of one write of a delivery, 32 leads: some three milliseconds of the one
-/// writer of a SQLite file. What brings more is stored as it came and taken in beside
-/// other work.
+/// Cost of one write of a delivery, 32 leads: some three milliseconds of the single writer
+/// of a SQLite file. A delivery that costs more is stored as received and processed in
+/// parts between other writes.
 pub const WRITE_COST: usize = 32 * LEAD_COST;
 
-/// Cost of one part of a delivery that is taken in beside other work: what a write
-/// that somebody waits for may find before it.
+/// Cost of one part of a delivery that is processed between other writes: the longest work
+/// that an interactive write may find ahead of it.
 pub const PART_COST: usize = 16 * LEAD_COST;
 
-/// Commits of writes that somebody waits for which go before a part of a large delivery.
+/// Commits of interactive writes that go before a part of a large delivery.
 pub const COMMITS_BEFORE_A_PART: u32 = 4;
 
-/// Items of a delivery that a fetch looks at beside its own: those of nearly every delivery.
+/// Items of a delivery that a fetch reads beside its own: nearly every delivery has no
+/// more.
 pub const ITEMS_LOOKED_AT: u32 = 64;
-/// Bytes of all texts in the items that one delivery gives: twice the largest
-/// delivery, since a converter says some of it in other words.
+/// Bytes of all texts in the items of one delivery: twice the largest delivery, since a
+/// converter repeats some of it in other words.
 pub const ITEMS_BYTES: usize = 2 * DELIVERY_BYTES;
 
-/// Phones, and e-mails, of one lead: each phone is parsed, which costs most of what
-/// the host does with a lead, and no person has as many.
+/// Phones, and e-mails, of one lead: no person has as many. Each phone is parsed, which is
+/// most of the host's work on a lead.
 pub const LEAD_PHONES: usize = 20;
 pub const LEAD_EMAILS: usize = 20;
 
-/// Listings that one lead asks about, and consents that it gave.
+/// Listings that one lead asks about, and consents that it carries.
 pub const LEAD_LISTINGS: usize = 50;
 pub const LEAD_CONSENTS: usize = 50;
 
-/// Fields that say which campaign a lead came from.
+/// Fields that identify the campaign of a lead.
 pub const LEAD_CAMPAIGN_FIELDS: usize = 100;
 
-/// Attributes of one lead, or of one message of a contact: a long form has some dozens.
+/// Attributes of one lead, or of one message of a contact: a long form has a few dozen.
 pub const ATTRIBUTES: usize = 200;
 
-/// Bytes of a lead's name as it comes; what is kept is cut to [`NAME_CHARACTERS`].
+/// Bytes of a lead's name as received; the stored name is cut to [`NAME_CHARACTERS`].
 pub const LEAD_NAME_BYTES: usize = 4 << 10;
 
-/// Bytes of a phone as it comes: sources write words beside the number.
+/// Bytes of a phone as received: sources write words beside the number.
 pub const LEAD_PHONE_BYTES: usize = 256;
 
 /// Bytes of a short text of a lead: an e-mail, an id (an index is on it), a
@@ -101,31 +105,32 @@ pub const LEAD_WORD_BYTES: usize = 1 << 10;
 /// an attribute or of a campaign's field.
 pub const LEAD_TEXT_BYTES: usize = 64 << 10;
 
-/// Bytes of an inbound message's attributes together: they are exported with it.
+/// Bytes of all attributes of an inbound message: they are exported with it.
 pub const MESSAGE_ATTRIBUTES_BYTES: usize = 64 << 10;
 
 pub use crate::domain::deal::{
     LEFT_OUT_NAMES, MESSAGE_BYTES as DEAL_MESSAGE_BYTES, PROPS_BYTES as DEAL_PROPS_BYTES,
 };
 
-/// Leads of one delivery whose notes name what had no room in their deals; the
-/// others are counted.
+/// Leads of one delivery for which the notes name the values that did not fit into their
+/// deals; the others are counted.
 pub const LEFT_OUT_LEADS: usize = 10;
 
-/// Bytes of a request that a plugin asks for, its slots empty: twice the largest
-/// body of the gateway, from which a template message is made.
+/// Bytes of a request that a plugin composes, before its slots are filled: twice the
+/// largest body of the gateway, from which a template message is made.
 pub const REQUEST_BYTES: usize = 2 * BODY_BYTES;
 
-/// Pieces of which a request or a reply is put together: each slot costs a hash.
+/// Segments of a request or a reply: each slot costs a hash.
 pub const SEGMENTS: usize = 4_096;
 
 /// Fields of a request's query, and of its headers.
 pub const REQUEST_FIELDS: usize = 256;
 
-/// Bytes of a reply that a plugin gives its sender: a challenge, or a short text.
+/// Bytes of a plugin's reply to its sender: a challenge, or a short text.
 pub const REPLY_BYTES: usize = 64 << 10;
 
-/// Secrets that the golden cases of a plugin show in replies, each by one function.
+/// Secrets that the golden cases of a plugin use in replies, counted for each slot
+/// function.
 pub const REPLY_SLOTS: usize = 256;
 
 /// Secrets that a handshake compares: one is usual.
@@ -135,187 +140,191 @@ pub const REQUIREMENTS: usize = 16;
 pub const WRITES_PER_COMMIT: usize = 512;
 
 /// Writes of one connection in one commit while others write too, where a commit takes
-/// several ways to a database and back.
+/// several round trips to a database.
 pub const WRITES_OF_ONE: usize = 128;
 
-/// The same in a store with one writer: some two milliseconds beside what the disk takes.
+/// The same in a store with a single writer: some two milliseconds beside the time that the
+/// disk takes.
 pub const WRITES_OF_ONE_ALONE: usize = 16;
 
-/// Commits after one with writes of several connections that are kept short as well:
-/// who came then may come again.
+/// Number of commits that are kept short after a commit with writes of several connections:
+/// the other connections may write again.
 pub const SHARED_COMMITS: u32 = 64;
 
-/// The part of the memory that this process may use which the memories of all calls under
-/// way may have together: so many times less.
+/// The divisor of the memory that this process may use: all calls in progress share the
+/// result.
 pub const PLUGINS_PART_OF_MEMORY: u64 = 4;
 
-/// Versions of plugins, and connections, that have lines of their own in the metrics;
-/// all others share one.
+/// Versions of plugins, and connections, with metric lines of their own; all others share
+/// one.
 pub const VERSIONS_COUNTED: usize = 200;
 pub const CONNECTIONS_COUNTED: usize = 1_000;
 
-/// The window of a compressed body, as a power of two: what RFC 9659 lets everybody use,
-/// and as much memory as it takes to read one.
+/// The window of a compressed body, as a power of two: the largest that RFC 9659 lets every
+/// sender use. Reading a body takes as much memory.
 pub const ZSTD_WINDOW_LOG: u32 = 23;
 
-/// Deliveries of one connection that are converted and committed at once while others
-/// send too, for each write of one that a commit takes: the next ones are ready when it
-/// is done.
+/// Deliveries of one connection that are converted and committed at once while other
+/// connections send too, for each write of one connection that a commit takes: the next
+/// ones are ready when it is done.
 pub const TURNS_PER_WRITE: usize = 2;
 
-/// Microseconds after another connection's delivery in which a connection is not alone.
+/// Microseconds after another connection's delivery during which a connection counts as one
+/// of several.
 pub const SEVERAL_FOR: i64 = 10_000_000;
 
-/// Writes waiting for the writer, of which each connection has a part: past it requests
-/// hear 503.
+/// Writes waiting for the writer, of which each connection has a share. Past it requests
+/// get 503.
 pub const WRITES_WAITING: usize = 8_192;
 
-/// Failures of one delivery on one digest before it is parked.
+/// Failures of one delivery on one version before the delivery is parked.
 pub const ATTEMPTS_PER_DIGEST: u32 = 3;
 
 /// Rows of one export page.
 pub const EXPORT_PAGE_MAX: u32 = 1_000;
 pub const EXPORT_PAGE_DEFAULT: u32 = 100;
 
-/// Bytes of the rows of one export page, and of the deals of one lookup: past it
-/// there are fewer. A single row is given however long it is.
+/// Bytes of the rows of one export page, and of the deals of one lookup. Past it the answer
+/// has fewer rows. A single row is returned however long it is.
 pub const EXPORT_PAGE_BYTES: usize = 16 << 20;
 pub const DEALS_BYTES: usize = EXPORT_PAGE_BYTES;
 
-/// Bytes of memory for each byte of a page; and what a page may have however little
-/// memory there is. A page is in memory once, in pieces that are freed as they go out,
-/// and its compressed answer beside it. Several readers make pages at once, and the rest
-/// of the service needs most of the memory.
+/// Bytes of memory for each byte of a page, and the least that a page may have with little
+/// memory. A page is in memory once, in pieces that are freed as they are sent, together
+/// with its compressed form. Several readers build pages at once, and the rest of the
+/// service needs most of the memory.
 pub const MEMORY_PER_PAGE_BYTE: u64 = 128;
 pub const LEAST_PAGE_BYTES: usize = 1 << 20;
 
-/// Bytes from which on a piece of memory is given back to the system when it is freed.
+/// Bytes from which a freed allocation is returned to the system.
 pub const LARGE_PIECE_BYTES: i32 = 1 << 20;
 
-/// Bytes above which an answer is counted until its client has taken it.
+/// Bytes above which an answer counts against the limits until its client has read it.
 pub const ANSWER_COUNTED_BYTES: usize = 64 << 10;
 
-/// Bytes that there is room for of one address's answers at least: a page, and what
-/// stands around its rows.
+/// Least bytes of answers that one address may have in memory: a page and what surrounds
+/// its rows.
 pub const ANSWER_ROOM_BYTES: usize = EXPORT_PAGE_BYTES + (1 << 20);
 
 /// Deals of one lookup.
 pub const DEALS_PER_LOOKUP: u32 = 100;
 
-/// Rows of a deal's history, and notes of it, that operators are shown.
+/// Rows of a deal's history, and its notes, that operators are shown.
 pub const DEAL_PAST: u32 = 200;
 
 /// Tickets of one page of the desk.
 pub const TICKETS_PAGE_MAX: u32 = 100;
 pub const TICKETS_PAGE_DEFAULT: u32 = 20;
 
-/// Characters of a term that products are searched by: longer than any name that
-/// people type.
+/// Characters of a search term for products: longer than any name that people type.
 pub const SEARCH_TERM_CHARACTERS: usize = 200;
 
-/// Words of a term that count: each costs a walk through the index.
+/// Words of a term that are searched: each costs a walk through the index.
 pub const SEARCH_TERM_WORDS: usize = 8;
 
-/// Words of a product's name, and characters of a word, that are searched: what
-/// comes after them is a description, or no language's word.
+/// Words of a product's name, and characters of a word, that are searched: longer names are
+/// descriptions, and longer words are not language.
 pub const SEARCH_NAME_WORDS: usize = 64;
 pub const SEARCH_WORD_CHARACTERS: usize = 64;
 
-/// Products of one page of a search, and when nothing is said.
+/// Products of one page of a search, at most and by default.
 pub const SEARCH_PAGE_MAX: usize = 100;
 pub const SEARCH_PAGE_DEFAULT: usize = 10;
 
-/// Microseconds for which an index is searched before its feed is asked again: a
-/// product is found within two seconds.
+/// Microseconds for which an index is searched before its feed is read again: a new product
+/// is found within two seconds.
 pub const SEARCH_FRESH_MICROS: i64 = 1_000_000;
 
-/// Microseconds for which an index that has no room is not tried to be loaded again.
+/// Microseconds before an index that did not fit into memory is loaded again.
 pub const SEARCH_REFUSED_MICROS: i64 = 60_000_000;
 
-/// Products that are read at once when an index is loaded: some milliseconds of the store.
+/// Products that one read of an index load takes: some milliseconds of the store.
 pub const SEARCH_LOAD_ROWS: u32 = 5_000;
 
-/// Changes past which an index is loaded anew rather than followed with: half a
-/// second's work.
+/// Changes past which an index is rebuilt rather than updated: half a second of work.
 pub const SEARCH_CHANGES: usize = 50_000;
 
-/// Seconds in which an index has to be loaded: ten million products take less.
+/// Seconds that loading an index may take: ten million products take less.
 pub const SEARCH_LOAD_SECONDS: u64 = 300;
 
-/// Seconds that a search waits for its index: a million products take less.
+/// Seconds that a search waits for its index: loading a million products takes less.
 pub const SEARCH_WAIT_SECONDS: u64 = 20;
 
-/// Milliseconds for which connections that the kernel has begun are let in before their
-/// listener closes: the way of a segment to a client and back.
+/// Milliseconds for which connections that the kernel has already begun are accepted before
+/// their listener closes: one round trip to a client.
 pub const LISTENER_CLOSES_MS: u64 = 250;
 
-/// Connections of the admin surface, beside those of the others.
+/// Connections of the admin listener, beside those of the other listeners.
 pub const ADMIN_CONNECTIONS: usize = 64;
 
-/// Bytes of a request's target: longer ones are answered 414.
+/// Bytes of a request's target: longer ones get 414.
 pub const URI_BYTES: usize = 8 << 10;
 
-/// Bytes of a request's headers, names and values: more are answered 431.
+/// Bytes of a request's headers, names and values: more get 431.
 pub const HEADER_BYTES: usize = 32 << 10;
 
-/// Bytes that a connection buffers: a whole head fits, and not much more.
+/// Bytes that a connection buffers: enough for a whole head and little more.
 pub const CONNECTION_BUFFER_BYTES: usize = 64 << 10;
 
-/// Requests that one connection of HTTP/2 may have under way at once.
+/// Requests that one HTTP/2 connection may have in progress at once.
 pub const STREAMS_PER_CONNECTION: u32 = 100;
 
-/// Bytes of bodies that a connection of HTTP/2 may send before they are read, all of its
-/// requests together.
+/// Bytes of bodies that an HTTP/2 connection may send before they are read, over all of its
+/// requests.
 pub const WINDOW_BYTES: u32 = 64 << 10;
 
-/// Bytes of a file of certificates, or of a key.
+/// Bytes of a certificate file or a key file.
 pub const PEM_BYTES: u64 = 256 << 10;
 
 /// Bytes of a caller's own request id.
 pub const REQUEST_ID_BYTES: usize = 128;
 
-/// Seconds that a connection may be open without a request under way.
+/// Seconds that a connection may be open without a request in progress.
 pub const IDLE_SECONDS: u64 = 60;
 
-/// Seconds that a client may take nothing of an answer.
+/// Seconds that a client may read nothing of an answer.
 pub const STALL_SECONDS: u64 = 60;
 
-/// A body of at most so many bytes is copied out of its connection's buffer.
+/// Bytes up to which a body is copied out of its connection's buffer.
 pub const BODY_COPIED_BYTES: usize = 16 << 10;
 
-/// Bytes and seconds of a refused body that are read and dropped, so that a
-/// client that is still sending gets to read the refusal.
+/// Bytes and seconds of a refused body that are read and discarded, so that a client that
+/// is still sending can read the refusal.
 pub const DRAINED_BYTES: usize = 16 << 20;
 pub const DRAINED_SECONDS: u64 = 2;
 
-/// Bytes of one piece of a large answer: a new piece begins past it. A row is never cut,
-/// and a piece is freed when it has gone out.
+/// Bytes after which a large answer begins a new piece. A row is never split, and a piece
+/// is freed when it has been sent.
 pub const PIECE_BYTES: usize = 64 << 10;
 
-/// Bytes above which an answer is compressed: below, headers weigh as much.
+/// Bytes above which an answer is compressed: below, the headers are as large as the
+/// saving.
 pub const COMPRESS_FROM_BYTES: usize = 1 << 10;
 
-/// Bytes that are compressed on the spot, about half a millisecond; more go to a thread of their own.
+/// Bytes up to which an answer is compressed in place, in about half a millisecond; a
+/// larger one goes to a thread of its own.
 pub const COMPRESS_INLINE_BYTES: usize = 32 << 10;
 
-/// Microseconds that what the store said of a key is believed, good or bad.
+/// Microseconds for which the store's verdict about a key is cached, whether the key is
+/// valid or not.
 pub const KEY_BELIEVED_MICROS: i64 = 1_000_000;
 
-/// Keys believed at once; one more forgets them all, which costs a read each.
+/// Keys cached at once; one more clears the cache, which costs one read for each key.
 pub const KEYS_BELIEVED: usize = 16_384;
 
-/// Seconds between notes in the store of when keys were last used.
+/// Seconds between two writes of the times when keys were last used.
 pub const KEY_USE_SECONDS: u64 = 15;
 
-/// Seconds that an orderly end may take beyond the drain, before the process is
-/// ended by force: with the usual drain, less than the 40 that the operators' guide
-/// gives to the service manager.
+/// Seconds that a graceful stop may take beyond the drain before the process is ended by
+/// force: with the default drain less than the 40 that the operators' guide gives to the
+/// service manager.
 pub const STOP_SECONDS: u64 = 9;
 
 /// Seconds that readiness waits for the store.
 pub const READY_SECONDS: u64 = 2;
 
-/// Bytes of a guest's stack: recursion past it traps, long before the host's own stack ends.
+/// Bytes of a guest's stack: deeper recursion traps, long before the host's own stack
+/// overflows.
 pub const PLUGIN_STACK_BYTES: usize = 512 << 10;
 
 /// Core instances of one plugin: an interpreter with its adapters has about ten.
@@ -330,108 +339,108 @@ pub const PLUGIN_TABLES: u32 = 20;
 /// Elements of one table: interpreters have some ten thousand functions.
 pub const PLUGIN_TABLE_ELEMENTS: usize = 100_000;
 
-/// Bytes of the schema that a plugin describes its configuration by: that of the
-/// mapping converter, which says the most, has nine thousand.
+/// Bytes of a plugin's configuration schema: that of the mapping converter, the longest
+/// known, has nine thousand.
 pub const CONFIG_SCHEMA_BYTES: usize = 128 << 10;
 
-/// Levels of a schema's text.
+/// Nesting of a schema.
 pub const CONFIG_SCHEMA_DEPTH: usize = 48;
 
-/// Parts of a schema that can be reached from its root, each counted once.
+/// Subschemas that can be reached from a schema's root, each counted once.
 pub const CONFIG_SCHEMA_PARTS: usize = 2_048;
 
-/// Parts of a schema that look at one value through each other, by `$ref`,
-/// `allOf` and the like: each is some frames of a stack.
+/// Length of a chain of subschemas that check the same value, by `$ref`, `allOf` and the
+/// like: each takes a few stack frames.
 pub const CONFIG_SCHEMA_CHAIN: usize = 32;
 
-/// Most steps that a schema may take for one value of a configuration: that of
-/// the mapping converter takes some hundred.
+/// Most steps that a schema may take for one value of a configuration: that of the mapping
+/// converter takes a few hundred.
 pub const CONFIG_SCHEMA_STEPS: u64 = 100_000;
 
-/// How often `unevaluatedProperties` and `unevaluatedItems` are counted to look
-/// again at what the parts beside them did.
+/// How often `unevaluatedProperties` and `unevaluatedItems` are assumed to repeat the work
+/// of the subschemas beside them.
 pub const CONFIG_UNEVALUATED_LOOKS: u64 = 16;
 
-/// Regular expressions of a schema, bytes of each, and bytes of each compiled.
+/// Regular expressions of a schema, bytes of each, and bytes of each when compiled.
 pub const CONFIG_PATTERNS: usize = 256;
 pub const CONFIG_PATTERN_BYTES: usize = 1_000;
 pub const CONFIG_PATTERN_MEMORY: usize = 1 << 20;
 
-/// Bytes of a plugin's configuration, and its levels.
+/// Bytes of a plugin's configuration, and its nesting.
 pub const CONFIG_BYTES: usize = 256 << 10;
 pub const CONFIG_DEPTH: usize = 16;
 
-/// Most steps that checking one configuration may take, and that one process may
-/// be asked for: about a second.
+/// Most steps that checking one configuration may take, and that one process may be given:
+/// about a second.
 pub const CONFIG_STEPS: u64 = 20_000_000;
 
-/// Configurations that one process is asked about.
+/// Configurations that one process checks.
 pub const CONFIGS_AT_ONCE: usize = 32;
 
-/// Faults of a configuration that are told.
+/// Faults of a configuration that are reported.
 pub const CONFIG_FAULTS_TOLD: usize = 50;
 
-/// Processes that check schemas at once, and what each may take: seconds of
-/// processor time, seconds on the clock of a busy machine, address space, stack.
+/// Processes that check schemas at once, and the limits of each: seconds of processor time,
+/// seconds of wall-clock time on a busy machine, address space, stack.
 pub const SCHEMA_CHECKS_AT_ONCE: usize = 2;
 pub const SCHEMA_CHECK_SECONDS: u64 = 3;
 pub const SCHEMA_CHECK_WALL_SECONDS: u64 = 30;
 pub const SCHEMA_CHECK_MEMORY_MIB: u64 = 2_048;
 pub const SCHEMA_CHECK_STACK_BYTES: usize = 64 << 20;
 
-/// Components that are tried at once, and that wait for it: each is held in
-/// memory as a whole.
+/// Components whose trials run at once, and that wait for a trial: each is held in memory
+/// as a whole.
 pub const TRIALS_AT_ONCE: usize = 2;
 pub const TRIALS_WAITING: usize = 6;
 
-/// How many times as long as it took the turn of a component rests that was refused,
-/// and for how long at most: bad ones one after the other take a tenth of a processor.
+/// After a refused component its trial slot rests for this multiple of the time that the
+/// trial took, and at most for this long: a series of bad components takes a tenth of a
+/// processor.
 pub const TRIAL_REST_TIMES: u32 = 20;
 pub const TRIAL_REST: Duration = Duration::from_millis(500);
 
-/// Golden cases without an answer (out of time, out of memory, broken off) after
-/// which no further one is tried.
+/// Golden cases without an answer (out of time, out of memory, trapped) after which the
+/// others are not run.
 pub const GOLDEN_UNANSWERED: usize = 3;
 
-/// Bytes of a refusal that repeats what a component says; names that it lists, and
-/// bytes of each.
+/// Bytes of a refusal that quotes a component; names that it lists, and bytes of each.
 pub const REFUSAL_BYTES: usize = 1_000;
 pub const REFUSAL_NAMES: usize = 10;
 pub const REFUSAL_NAME_BYTES: usize = 100;
 
-/// Instances inside each other of which an import may be made: one is usual, and
-/// whoever walks them does it by recursion.
+/// Nesting of instances in an import: one level is usual, and the code that walks them is
+/// recursive.
 pub const IMPORT_DEPTH: usize = 8;
 
-/// Bytes of a plugin's machine code for each byte that a component may have: it is
-/// held in memory twice when it is loaded, and compilers make some four.
+/// Bytes of a plugin's machine code for each byte that a component may have: it is in
+/// memory twice while it is loaded, and compilers produce about four.
 pub const CODE_PER_COMPONENT_BYTE: usize = 8;
 
-/// Values and bytes of text that the answer to a golden case may have: each is some
-/// hundred bytes of memory when it is compared, and what a component expects fits
-/// into so many bytes. JSON inside of a text may be written with more room.
+/// Values and bytes of text in the answer to a golden case: each value takes some hundred
+/// bytes of memory when the answer is compared, and what a component expects fits into
+/// this. JSON inside a text may be formatted less compactly.
 pub const GOLDEN_ANSWER_VALUES: usize = leadhost_golden::MAX_PACKED_BYTES;
 pub const GOLDEN_ANSWER_TEXT_BYTES: usize = 2 * leadhost_golden::MAX_PACKED_BYTES;
 
-/// Bytes of what a plugin says of itself and of each of its secrets, and how many
-/// secrets and hosts it may ask for.
+/// Bytes of a plugin's summary and of the summary of each secret, and how many secrets and
+/// hosts it may declare.
 pub const DESCRIPTION_BYTES: usize = 2 << 10;
 pub const DESCRIBED_SECRETS: usize = 64;
 pub const DESCRIBED_HOSTS: usize = 256;
 
-/// Sender checks of one plugin, parts that one of them signs and secrets that a
-/// source carries; bytes of each word in them.
+/// Sender checks of one plugin, signed parts of one check, and secrets that a source
+/// carries; bytes of each string in them.
 pub const SENDER_CHECKS: usize = 32;
 pub const SENDER_CHECK_BYTES: usize = 1 << 10;
 
-/// Failing golden cases that a refusal tells; the first ones say what is wrong.
+/// Failing golden cases that a refusal describes; the first ones show what is wrong.
 pub const GOLDEN_FAILURES_TOLD: usize = 3;
 
-/// Characters of what a refusal tells of one failing golden case: a line of a
-/// log, with some differences in it.
+/// Characters with which a refusal describes one failing golden case: a log line with a few
+/// differences.
 pub const GOLDEN_FAILURE_CHARACTERS: usize = 400;
 
-/// Bytes of what a plugin writes to standard output and error in one call.
+/// Bytes of standard output and error of a plugin that one call keeps.
 pub const PLUGIN_LOG_BYTES: usize = 16 << 10;
 
 /// Notes of one conversion, and bytes of each: they are for people.
@@ -444,44 +453,46 @@ pub const PLUGIN_RANDOM_BYTES: u64 = 1 << 20;
 /// Handles (streams, pollables) that a guest may hold.
 pub const PLUGIN_HANDLES: usize = 1_000;
 
-/// Bytes of a compiler's complaint that are kept.
+/// Bytes of a compiler's error message that are kept.
 pub const COMPILER_MESSAGE_BYTES: usize = 4 << 10;
 
-/// Bytes of a file in the inbox: larger ones are not even read.
+/// Bytes of a file in the inbox: larger ones are not read.
 pub const INBOX_FILE_BYTES: u64 = 256 << 20;
 
-/// Bytes of deliveries in one commit: a batch is held in memory once more as parameters.
+/// Bytes of deliveries in one commit: a batch is in memory a second time as statement
+/// parameters.
 pub const BYTES_PER_COMMIT: usize = 32 << 20;
 
-/// Background writes in one commit, behind the interactive ones: they settle what
-/// nobody waits for, and must not make a request wait.
+/// Background writes in one commit, after the interactive ones: no request waits for them,
+/// and they must not delay one.
 pub const BACKGROUND_WRITES_PER_COMMIT: usize = 64;
 
-/// Deliveries of one connection kept in quarantine: past it the address that holds most
+/// Deliveries of one connection kept in quarantine. Past it the address that holds the most
 /// loses its oldest.
 pub const QUARANTINED_PER_CONNECTION: u64 = 1_000;
 
-/// Bytes of one connection's deliveries kept in quarantine. Divided by the count above
-/// it is what a delivery weighs beside its bytes, when the shares of addresses are compared.
+/// Bytes of one connection's deliveries kept in quarantine. Divided by the count above, it
+/// is the overhead that each delivery adds to its bytes when the shares of addresses are
+/// compared.
 pub const QUARANTINED_BYTES_PER_CONNECTION: u64 = 64 << 20;
 
-/// Contacts that are named beside the one that is erased, as they have the same address.
+/// Contacts with the same address that are named when a contact is erased.
 pub const OTHERS_NAMED: u32 = 20;
 
-/// Connections that read from the store at once: more would only share the same cores.
+/// Connections that read from the store at once: more would only compete for the same
+/// cores.
 pub const STORE_READERS: u32 = 8;
 
-/// Seconds without work after which a thread of the store gives back the pages that it has
-/// at hand.
+/// Seconds without work after which a thread of the store releases its cached pages.
 pub const STORE_REST_SECONDS: u64 = 10;
 
-/// Prepared statements that a connection of a store keeps: more than there are.
+/// Prepared statements that a connection of a store keeps: more than the service uses.
 pub const STORE_STATEMENTS: usize = 400;
 
-/// Reads of a file that wait for a thread: past it they are refused.
+/// Reads of a file that wait for a thread. Past it they are refused.
 pub const STORE_READS_WAITING: usize = 4_096;
 
-/// Writes to a file that wait for its thread, batches of leads among them.
+/// Writes to a file that wait for its thread, including batches of leads.
 pub const STORE_WRITES_WAITING: usize = 1_024;
 
 /// Seconds that a connection waits for another process that writes to the file.
@@ -490,166 +501,170 @@ pub const STORE_BUSY_SECONDS: u64 = 5;
 /// Milliseconds between two checkpoints of the store's log.
 pub const CHECKPOINT_EVERY_MS: u64 = 500;
 
-/// Passes beside the writer before it has to wait for the log to be emptied: each moves
-/// what was written during the one before, and takes a part of its time.
+/// Checkpoint passes beside the writer before it has to wait for the log to be emptied:
+/// each pass copies what was written during the one before and takes a fraction of its
+/// time.
 pub const CHECKPOINT_PASSES: u32 = 4;
 
-/// Bytes of the store's log past which the writer waits until it can begin the log
-/// anew; a file that is longer is shortened when nobody writes.
+/// Bytes of the store's log past which the writer waits until it can restart the log. A
+/// longer log file is truncated when there are no writes.
 pub const LOG_BYTES: u64 = 64 << 20;
 
-/// Refused plugin files that are remembered.
+/// Refused plugin files that are listed.
 pub const REFUSALS: u32 = 100;
 
-/// Bytes of a JSON body on the admin surface: a workspace file with some ten thousand products.
+/// Bytes of a JSON body on the admin API: a workspace file with some ten thousand products.
 pub const ADMIN_BODY_BYTES: usize = 4 << 20;
 
 /// Deliveries of one page for operators.
 pub const DELIVERIES_PER_PAGE: u32 = 500;
 
-/// Bytes that the data folder's disk must have free for the host to call itself
-/// ready: a commit of the largest deliveries and the log around it.
+/// Bytes that the data folder's disk must have free for the host to report ready: a commit
+/// of the largest deliveries and the log around it.
 pub const DISK_RESERVE_BYTES: u64 = 8 << 20;
 
-/// Seconds that one verb of a store on a network may take: past it the caller hears 503.
+/// Seconds that one operation on a networked store may take. Past it the caller gets 503.
 pub const STORE_SECONDS: u64 = 8;
 
-/// Workspaces that one statement looks at when it asks about all of them: the
-/// database reads the list of those that may be seen again for each.
+/// Workspaces that one statement reads when it covers all of them: for each, the database
+/// reads the list of visible workspaces again.
 pub const WORKSPACES_AT_ONCE: usize = 64;
 
 /// Seconds that a request waits for a connection to the database.
 pub const STORE_ACQUIRE_SECONDS: u64 = 3;
 
-/// Seconds that the start waits for the first answer of the database server: with its own
-/// start a host that cannot reach it says so within five.
+/// Seconds that the start waits for the database server's first answer: with the time of
+/// its own start, a host that cannot reach the server reports it within five.
 pub const STORE_OPEN_SECONDS: u64 = 4;
 
-/// Seconds without a sign of life after which a host counts as dead.
+/// Seconds without a heartbeat after which a host counts as dead.
 pub const HOST_DEAD_SECONDS: i64 = 10;
 
-/// Seconds between two signs of life: several may get lost. Also how long a lost
-/// announcement stays unnoticed.
+/// Seconds between two heartbeats: several may be lost. Also the longest time that a lost
+/// announcement goes unnoticed.
 pub const HOST_BEAT_SECONDS: u64 = 2;
 
-/// Seconds after its last sign of life from which a host begins nothing, until it
-/// has seen what serves by now: less than after which the others go on without it.
+/// Seconds after its last heartbeat from which a host begins no work until it has read what
+/// is active now: fewer than those after which the other hosts continue without it.
 pub const HOST_STALE_SECONDS: u64 = 9;
 
-/// Seconds that the row of a dead host is shown.
+/// Seconds for which the row of a dead host is listed.
 pub const HOST_KEPT_SECONDS: i64 = 3_600;
 
-/// Seconds that an activation waits for the hosts to swap, after all of them
-/// prepared: past it the answer names those that have not.
+/// Seconds that an activation waits for the hosts to switch after all of them have
+/// prepared. Past it the answer names the hosts that have not switched.
 pub const CONVERGE_SECONDS: u64 = 15;
 
-/// Seconds that a periodic job is held; the next host takes over after that.
+/// Seconds of the lease on a periodic job; after that another host takes over.
 pub const JOB_SECONDS: u32 = 15;
 
-/// Verbs under way on a database at once for each connection to it, those that
-/// wait for one included: past it requests hear 503 at once, and those that wait
-/// are served within a fraction of a second.
+/// Operations in progress at once for each connection to a database, including those that
+/// wait for a connection. Past it requests get 503 at once, and those that wait are served
+/// within a fraction of a second.
 pub const STORE_ASKED_PER_CONNECTION: usize = 32;
 
-/// Connections that only commit leads, out of all: readers never keep a lead waiting.
+/// Connections reserved for commits of leads, out of all: readers never delay a lead.
 pub const STORE_WRITERS: u32 = 2;
 
-/// Milliseconds between two looks at a database.
+/// Milliseconds between two health checks of a database.
 pub const STORE_LOOK_MS: u64 = 1_000;
 
-/// Milliseconds in which a database has to answer a look, or, in the last two thirds of
-/// them, a new connection (some six ways there and back), before it counts as lost: one
-/// that is far away or only busy takes some, and with the time between two looks who
-/// asks is refused within five seconds.
+/// Milliseconds in which a database has to answer a health check, or, in the last two
+/// thirds of them, open a new connection (some six round trips), before it counts as lost.
+/// A database that is far away or only busy takes part of this, and together with the time
+/// between two checks a caller is refused within five seconds.
 pub const STORE_ANSWER_MS: u64 = 3_500;
 
-/// Milliseconds between two attempts to reach a database that is lost.
+/// Milliseconds between two attempts to reach a lost database.
 pub const STORE_AGAIN_MS: u64 = 250;
 
-/// Announcements that a host may be behind: past it everything counts as announced.
+/// Announcements that a host may lag behind. Past it the host treats everything as
+/// announced.
 pub const ANNOUNCEMENTS_WAITING: usize = 64;
 
-/// Workspaces that a host knows to be refused for now.
+/// Workspaces that a host remembers as refused for now by their rate.
 pub const RATES_REFUSED: usize = 16_384;
 
-/// Runs of one batch that loses against other hosts' batches: past it the batch
-/// is split, and its parts come alone.
+/// Attempts of one batch that conflicts with other hosts' batches. Past it the batch is
+/// split and its parts run alone.
 pub const COMMIT_ATTEMPTS: u32 = 6;
 
-/// Milliseconds of the pause after a lost run, doubled each time, of which chance takes a part.
+/// Milliseconds of the pause after a conflict, doubled each time; chance takes off a part.
 pub const COMMIT_PAUSE_MS: u64 = 2;
 
-/// Seconds that the answer to a commit may take before its outcome is found out another way.
+/// Seconds that the answer to a commit may take before its outcome is determined another
+/// way.
 pub const COMMIT_SECONDS: u64 = 5;
 
-/// Seconds that finding out the outcome of a commit may take; with the others
-/// before it less than a request waits for its answer.
+/// Seconds that determining the outcome of a commit may take; with the times before it,
+/// less than a request waits for its answer.
 pub const OUTCOME_SECONDS: u64 = 8;
 
-/// Milliseconds between two looks at whether a lost commit is decided.
+/// Milliseconds between two checks whether a commit without an answer is decided.
 pub const OUTCOME_PAUSE_MS: u64 = 50;
 
-/// Seconds after which it is worth asking again whether a host is ready.
+/// Seconds after which a client should ask again whether a host is ready.
 pub const READY_AGAIN_SECONDS: u64 = 2;
 
-/// Seconds without writes after a fail-over or a restore: more than the clocks of
-/// two servers may differ.
+/// Seconds without writes after a fail-over or a restore: more than the clocks of two
+/// servers may differ by.
 pub const FENCE_SECONDS: u64 = 5;
 
-/// Seconds that the first write waits at most for a clock that is behind the
-/// stamps that were handed out.
+/// Longest time in seconds that the first write waits for a clock that is behind the stamps
+/// already issued.
 pub const FENCE_LONGEST_SECONDS: u64 = 60;
 
-/// Seconds between two notes of how far the store is.
+/// Seconds between two updates of the store's high-water mark.
 pub const SEEN_EVERY_SECONDS: u64 = 10;
 
-/// Rows of one transaction of a move, and bytes of what is long in them: a page, which is
-/// copied again when the move is cut off. Up to three pages are in memory: one that is
-/// read, one that waits, one that is written.
+/// Rows of one transaction of a move, and bytes of the long values in them: one page, which
+/// is copied again if the move is interrupted. Up to three pages are in memory: one being
+/// read, one waiting, one being written.
 pub const MOVED_ROWS: u32 = 1_000;
 pub const MOVED_BYTES: u64 = 8 << 20;
 
-/// Files kept for other things than clients' connections: those to the store and to
-/// the outside, files of the store and of components.
+/// File descriptors reserved for purposes other than client connections: connections to the
+/// store and outgoing ones, files of the store and of components.
 pub const FILES_KEPT: usize = 1_024;
 
-/// A connection that idles for less makes no room: under load its next request is on its
-/// way, and who is sent away then has to connect again.
+/// Milliseconds for which a connection must have been idle before it is closed to make
+/// room: under load its next request is already on its way, and its client would have to
+/// connect again.
 pub const RESTS_MS: u64 = 250;
 
-/// Connections that wait to be accepted, as far as the kernel's own bound lets them.
+/// Connections that wait to be accepted, within the kernel's own bound.
 pub const ACCEPT_QUEUE: u32 = 4_096;
 
-/// Bytes of the id that the host gives a message, as the contract promises it.
+/// Bytes of the id that the host gives a message, as the contract promises.
 pub const MESSAGE_ID_BYTES: usize = 64;
 
-/// Ids that a provider gives one message: one is usual, a message in parts has some.
+/// Ids that a provider gives one message: one is usual, a message in parts has several.
 pub const EXTERNAL_IDS_PER_MESSAGE: usize = 16;
 
-/// Bytes of a provider's id or name of something: the longest known have some
-/// hundred, and an index takes no more than a few of these.
+/// Bytes of a provider's id or name of something: the longest known have some hundred, and
+/// an index takes only a few of this length.
 pub const EXTERNAL_ID_BYTES: usize = 512;
 
 /// Fields of a route: one or two are usual.
 pub const ROUTE_FIELDS: usize = 32;
 
-/// Bytes of a word of an adapter (a status, a type, a code): longer ones are cut.
+/// Bytes of a short text of an adapter (a status, a type, a code): longer ones are cut.
 pub const CHANNEL_WORD_BYTES: usize = 128;
 
-/// Bytes of what a provider says of an error: longer texts are cut.
+/// Bytes of a provider's text about an error: longer texts are cut.
 pub const CHANNEL_TEXT_BYTES: usize = 4 << 10;
 
-/// Errors of one status; providers give one.
+/// Errors of one status update; providers send one.
 pub const ERRORS_PER_STATUS: usize = 16;
 
-/// A bound of the merging itself, so it stands with it.
+/// Defined beside the merging code, whose bound it is.
 pub use crate::domain::message::ERRORS_PER_MESSAGE;
 
-/// Bytes of what a contact wrote, as shown and exported: channels take some four
-/// thousand characters. The delivery keeps what is cut.
+/// Bytes of a contact's message, as shown and exported: channels allow some four thousand
+/// characters. The delivery keeps the text that is cut off.
 pub const MESSAGE_CONTENT_BYTES: usize = 64 << 10;
 
-/// Templates of one page of a provider's list: providers give at most a thousand.
+/// Templates of one page of a provider's list: providers return at most a thousand.
 pub const TEMPLATES_PER_PAGE: usize = 2_000;
 
 /// Bytes of a template's text and components: a carousel of ten cards has some 20 KiB.
@@ -661,20 +676,20 @@ pub const PLACEHOLDERS_PER_TEMPLATE: usize = 256;
 /// Characters of a contact's name and of other names in a request.
 pub const NAME_CHARACTERS: usize = 255;
 
-/// Characters of a notification's words for the assistant.
+/// Characters of a notification's instructions for the assistant.
 pub const SPECIAL_INSTRUCTIONS_CHARACTERS: usize = 4_000;
 
-/// Characters of a phone as a partner writes it; more than any spelling has.
+/// Characters of a phone as a partner writes it; more than any notation needs.
 pub const PHONE_CHARACTERS: usize = 64;
 
 pub use crate::domain::contact::EMAIL_CHARACTERS;
 
 pub use crate::domain::analytics::SOURCE_CHARACTERS;
 
-/// Characters of a template's name: what WhatsApp allows.
+/// Characters of a template's name: the limit of WhatsApp.
 pub const TEMPLATE_NAME_CHARACTERS: usize = 512;
 
-/// Characters of a language's code: the longest tag that is in use.
+/// Characters of a language code: the longest tag in use.
 pub const LANGUAGE_CHARACTERS: usize = 35;
 
 /// Components of a template: a header, a body, and more buttons than any channel shows.
@@ -686,155 +701,156 @@ pub const BUTTON_INDEX: u32 = 99;
 /// Parameters of one component, and replacements of the legacy format.
 pub const TEMPLATE_PARAMETERS: usize = 100;
 
-/// Characters of a parameter: above what any channel sends in one message.
+/// Characters of a parameter: more than any channel sends in one message.
 pub const PARAMETER_CHARACTERS: usize = 4_096;
 
 /// Characters of a link to a file.
 pub const LINK_CHARACTERS: usize = 2_048;
 
-/// Characters of an id in a partner's own system, of a product or a deal.
+/// Characters of an id in a partner's own system, for a product or a deal.
 pub const EXTERNAL_ID_CHARACTERS: usize = 512;
 
-/// Characters of what kind of note a deal's log is.
+/// Characters of the type of an entry in a deal's log.
 pub const LOG_TYPE_CHARACTERS: usize = 64;
 
-/// Characters of what a note says at length; deals are shown without it.
+/// Characters of the description of a log entry; lists of deals leave it out.
 pub const LOG_DESCRIPTION_CHARACTERS: usize = 4_000;
 
-/// Bytes of a note's data as JSON: the deal shows the newest five of them on every
-/// page that it is on.
+/// Bytes of a log entry's metadata as JSON: every page with the deal shows the newest five
+/// entries.
 pub const LOG_METADATA_BYTES: usize = 4 << 10;
 
-/// Issues that one body is told: the first ones say what is wrong.
+/// Issues that are reported for one body: the first ones show what is wrong.
 pub const ISSUES: usize = 100;
 
 /// Characters of an idempotency key.
 pub const IDEMPOTENCY_KEY_CHARACTERS: usize = 255;
 
-/// Seconds that a notification waits for the first list of its instance's
-/// templates; without it they are not checked.
+/// Seconds that a notification waits for the first list of its instance's templates;
+/// without it the template is not checked.
 pub const TEMPLATES_WAIT_SECONDS: u64 = 3;
 
-/// Seconds between two attempts to get an instance's list of templates, also
-/// when a template is asked for that is not in it.
+/// Seconds between two attempts to get an instance's list of templates, also if a request
+/// names a template that is not in it.
 pub const TEMPLATES_AGAIN_SECONDS: i64 = 60;
 
-/// Pages of a list of templates, and templates in it: a provider that goes on
-/// past that goes in circles.
+/// Pages of a list of templates, and templates in it: a provider that returns more is
+/// looping.
 pub const TEMPLATE_PAGES: usize = 100;
 pub const TEMPLATES_PER_INSTANCE: usize = 10_000;
 
 /// Bytes of all templates of an instance: they are kept in memory while it sends.
 pub const TEMPLATE_LIST_BYTES: usize = 32 << 20;
 
-/// Seconds that a provider may make sends wait: as long as messages are kept.
+/// Longest hold in seconds that a provider may set: as long as messages are kept.
 pub const HOLD_LONGEST_SECONDS: i64 = 24 * 3_600;
 
-/// Milliseconds between two attempts to write down what came of a send.
+/// Milliseconds between two attempts to record the outcome of a send.
 pub const SETTLE_AGAIN_MS: u64 = 250;
 
-/// Seconds for which that a message was taken is tried to be written down, also
-/// when its lease has ended: a store that was away comes back within minutes.
+/// Seconds for which the host tries to record that a provider accepted a message, even
+/// after the lease has ended: an unreachable store comes back within minutes.
 pub const SETTLE_ACCEPTED_SECONDS: u64 = 600;
 
-/// Microseconds that what a channel says of an unknown message is kept: a provider
-/// repeats a webhook for as long.
+/// Microseconds for which a channel's report about an unknown message is kept: as long as
+/// providers repeat a webhook.
 pub const REFERENCE_KEPT_MICROS: i64 = 7 * 24 * 3_600 * 1_000_000;
 
-/// What is kept of unknown messages, past which the oldest goes: another system may
-/// send through the same number.
+/// Reports about unknown messages that are kept. Past it the oldest are removed: another
+/// system may send through the same number.
 pub const REFERENCES_UNKNOWN: u32 = 1_000_000;
 
-/// Seconds in which a connection to the outside has to stand, TLS included: a far
-/// end that is there takes one.
+/// Seconds that opening an outgoing connection may take, TLS included: a live server takes
+/// about one.
 pub const EGRESS_CONNECT_SECONDS: u64 = 5;
 
-/// Addresses of a name that are tried, and seconds for one: past it the next.
+/// Addresses of a name that are tried, and seconds for each before the next is tried.
 pub const EGRESS_ADDRESSES: usize = 4;
 pub const EGRESS_ADDRESS_SECONDS: u64 = 2;
 
-/// Seconds that a connection to the outside is kept for the next request. Less
-/// than after which common servers close it (some after five): a request that
-/// crosses with that is one of which nobody knows whether it was taken.
+/// Seconds for which an idle outgoing connection is kept. Less than the time after which
+/// common servers close it (some after five): if a request crosses with the close, it is
+/// not known whether the server got it.
 pub const EGRESS_KEPT_SECONDS: u64 = 4;
 
-/// Seconds after which a connection to the outside is not used again, however busy:
-/// a name that leads elsewhere by then is followed.
+/// Seconds after which an outgoing connection is not used again, however busy: the service
+/// follows a name that resolves to another address by then.
 pub const EGRESS_CONNECTION_SECONDS: u64 = 300;
 
-/// Connections to the outside that are kept, of one far end and in all.
+/// Idle outgoing connections that are kept, for one server and in all.
 pub const EGRESS_KEPT_PER_PLACE: usize = 64;
 pub const EGRESS_KEPT: usize = 256;
 
-/// Requests to the outside under way at once, of one far end and in all: one that
-/// hangs leaves room for the others.
+/// Outgoing requests in progress at once, to one server and in all: a server that hangs
+/// leaves room for the others.
 pub const EGRESS_CALLS_PER_PLACE: usize = 128;
 pub const EGRESS_CALLS: usize = 512;
 
-/// Milliseconds that an answered connection may take to be ready for another
-/// request: it is at once, unless the far end did not read the request to its end.
+/// Milliseconds that a connection may take after an answer to be ready for another request:
+/// it is ready at once, unless the server did not read the request to its end.
 pub const EGRESS_READY_MS: u64 = 100;
 
-/// TLS sessions that are remembered, so that a further connection to the same
-/// far end costs less.
+/// TLS sessions that are remembered, so that another connection to the same server costs
+/// less.
 pub const EGRESS_TLS_SESSIONS: usize = 256;
 
 /// Products of one transaction of an import: a few milliseconds of the writer.
 pub const IMPORT_ROWS: usize = 1_000;
 
-/// Rows of a kind that go in one transaction when a person is erased: short enough not
-/// to be felt by leads.
+/// Rows of one kind that one transaction removes when a person is erased: short enough not
+/// to delay leads.
 pub const ERASED_AT_ONCE: u32 = 200;
 
-/// Deals, conversations and deliveries that go in one transaction: more hangs on each.
+/// Deals, conversations and deliveries that one transaction removes: more rows depend on
+/// each.
 pub const ERASED_WHOLE_AT_ONCE: u32 = 20;
 
-/// Deliveries that are searched for a person at once, and bytes of them.
+/// Deliveries that one step searches for a person, and their bytes.
 pub const SEARCHED_AT_ONCE: u32 = 500;
 pub const SEARCHED_BYTES: u64 = 8 << 20;
 
-/// Deliveries that a receipt names of those that were left; the others are counted.
+/// Remaining deliveries that a receipt names; further ones are counted.
 pub const LEFT_SHOWN: usize = 100;
 
-/// Deliveries that were left whose ids an erasure remembers: a record of at most some
-/// hundred kilobytes, and far more than name one person.
+/// Remaining deliveries whose ids an erasure remembers: a record of at most some hundred
+/// kilobytes, and far more deliveries than name one person.
 pub const LEFT_REMEMBERED: usize = 10_000;
 
-/// Times that erasing a person goes on without getting anywhere, since somebody writes
-/// what it removes, and milliseconds between two.
+/// Attempts to erase a person without progress, while other writes recreate what it
+/// removes, and milliseconds between two attempts.
 pub const ERASE_ATTEMPTS: u32 = 100;
 pub const ERASE_PAUSE_MS: u64 = 20;
 
-/// Times that the log of a SQLite file is tried to be emptied after somebody was erased,
-/// while others read from it.
+/// Attempts to empty the log of a SQLite file after a person was erased, while others read
+/// from it.
 pub const LOG_EMPTIED_ATTEMPTS: u32 = 20;
 
 /// Products that an operator removes in one request.
 pub const REMOVED_PRODUCTS: usize = 1_000;
 
-/// Microseconds that removals are told to who follows a feed within: indexes follow
-/// by the second, and one that has not looked for that long is built anew.
+/// Microseconds for which tombstones are kept for readers of a feed: indexes read it every
+/// second, and an index that has not read it for that long is rebuilt.
 pub const TOMBSTONES_KEPT_MICROS: i64 = 7 * 24 * 3_600 * 1_000_000;
 
-/// Bytes of one line of a catalogue: a description that is as long as may be, each
-/// of its characters written as an escape, and some columns that nobody takes.
+/// Bytes of one line of a catalogue: a description of the greatest length with each
+/// character escaped, and some columns that the import ignores.
 pub const IMPORT_LINE_BYTES: usize = 256 << 10;
 
-/// Rows of one transaction of an import into a store with one writer: interactive
+/// Rows of one transaction of an import into a store with a single writer: interactive
 /// writes wait no longer than for these, some milliseconds.
 pub const IMPORT_ROWS_ALONE: usize = 250;
 
-/// Bytes of products that one transaction of an import has in it.
+/// Bytes of products in one transaction of an import.
 pub const IMPORT_PART_BYTES: usize = 1 << 20;
 
-/// Refused lines of an import that its answer tells; all are counted.
+/// Refused lines of an import that its answer lists; all are counted.
 pub const IMPORT_PROBLEMS_TOLD: usize = 1_000;
 
-/// Columns that an import does not take and names in its answer.
+/// Ignored columns that the answer to an import names.
 pub const IMPORT_NAMES_TOLD: usize = 20;
 
-/// Products of a workspace that one import may bring: several times what the index
-/// of names is made for, and a line that repeats for ever comes to an end.
+/// Products of a workspace that one import may contain: several times what the index of
+/// names is designed for, and an endless input comes to an end.
 pub const IMPORT_LINES: u64 = 20_000_000;
 
 /// Characters of a product's external id: an index is on it.
@@ -843,129 +859,130 @@ pub const PRODUCT_EXTERNAL_ID_CHARACTERS: usize = 255;
 /// Characters of a product's description: several pages.
 pub const PRODUCT_DESCRIPTION_CHARACTERS: usize = 10_000;
 
-/// Changes that one step reads into a rollup: some milliseconds of the writer.
+/// Changes that one step of a rollup reads: some milliseconds of the writer.
 pub const ROLLUP_CHANGES: u32 = 1_000;
 
-/// The same in a store with one writer: interactive writes wait no longer than for these.
+/// The same in a store with a single writer: interactive writes wait no longer than for
+/// these.
 pub const ROLLUP_CHANGES_ALONE: u32 = 250;
 
-/// Steps of rollups at once, however many connections the store has: more would
-/// only take the machine from requests.
+/// Rollup steps at once, however many connections the store has: more would only take the
+/// machine away from requests.
 pub const ROLLUP_STEPS_AT_ONCE: usize = 4;
 
-/// Seconds after which a run ends without what has more to read, which goes on in
-/// the next: other workspaces are shown as of then.
+/// Seconds after which a run stops reading workspaces with more changes; the next run
+/// continues with them. Other workspaces show their counts as of this run.
 pub const ROLLUP_RUN_SECONDS: u64 = 10;
 
-/// Looks, a millisecond apart, at whether a request waits for the writer before a
-/// step of a rollup begins: longer than a commit takes, and under full load the
-/// rollups still move.
+/// Checks, a millisecond apart, whether a request waits for the writer before a rollup step
+/// begins: longer than a commit takes, and under full load the rollups still advance.
 pub const ROLLUP_WAITS: u32 = 20;
 
-/// Milliseconds between two rounds of rollups at least, however short the setting.
+/// Least milliseconds between two rounds of rollups, however short the configured interval.
 pub const ROLLUP_REST_MS: u64 = 50;
 
-/// Zones of a workspace that have a cube of local days; others are answered from slots.
+/// Time zones of a workspace with a cube of local days; others are answered from slots.
 pub const ZONES_PER_WORKSPACE: usize = 8;
 
-/// Requests for a zone before it gets a cube: a single question is cheaper without.
+/// Requests for a time zone before it gets a cube: a single request is cheaper without one.
 pub const ZONE_REQUESTS: u64 = 3;
 
-/// Microseconds without a request after which a zone's cube goes.
+/// Microseconds without a request after which a time zone's cube is removed.
 pub const ZONE_UNUSED_MICROS: i64 = 30 * 24 * 3_600 * 1_000_000;
 
 /// Slots that one step adds to a cube: four days.
 pub const CUBE_SLOTS: i32 = 4 * 96;
 
-/// Slots that one query adds up, so that none takes long: a month.
+/// Slots that one query adds up, so that no query takes long: a month.
 pub const ROLLUP_SLOTS_AT_ONCE: i32 = 31 * 96;
 
 /// Days of a cube that one query reads: each may have many cells.
 pub const CUBE_DAYS_AT_ONCE: i64 = 62;
 
-/// Zones whose requests a host counts between two runs; past it none is added.
+/// Time zones whose requests a host counts between two runs. Past it no further zone is
+/// counted.
 pub const ZONES_COUNTED: usize = 10_000;
 
-/// Rows of one answer of analytics; past it the client is asked to narrow its question.
+/// Rows of one answer of analytics. Past it the client is asked to narrow its query.
 pub const ANALYTICS_ROWS: usize = 200_000;
 
-/// Counts that are put together on the spot, in less than a millisecond; more go to a
-/// thread of their own.
+/// Counts that are combined in place, in less than a millisecond; more go to a thread of
+/// their own.
 pub const ANALYTICS_INLINE_CELLS: usize = 4_096;
 
-/// Counts by day and key that one answer of analytics is made of, some dozens of
-/// mebibytes: ten years of a hundred keys. Sources are partners' words, and may be as
-/// many as conversations.
+/// Counts by day and key that one answer of analytics reads, some dozens of mebibytes: ten
+/// years of a hundred keys. Partners choose the names of sources, and there may be as many
+/// sources as conversations.
 pub const ANALYTICS_CELLS: usize = 500_000;
 
-/// Seconds after which what analytics shows is stale: about twice the six hours that
-/// its refreshing may take.
+/// Seconds after which analytics counts are stale: about twice the six hours that a refresh
+/// may take.
 pub const ANALYTICS_STALE_SECONDS: i64 = 12 * 3_600;
 
-/// The first year that analytics can be asked for: local days of every zone begin
-/// with a quarter of an hour since then.
+/// The first year that analytics can be asked for: since then, local days of every time
+/// zone begin on a quarter of an hour.
 pub const ANALYTICS_FIRST_YEAR: i32 = 1980;
 
-/// Local days past the present that analytics looks for: no conversation begins later.
+/// Local days past the present that analytics reads: no conversation begins later.
 pub const ANALYTICS_DAYS_AHEAD: i32 = 2;
 
-/// Bytes of a challenge that a reply may sign: sources send 20 to 50. Longer ones could
+/// Bytes of a challenge that a reply may sign: sources send 20 to 50. A longer text could
 /// be more than a challenge.
 pub const CHALLENGE_BYTES: usize = 128;
 
-/// Processor time of one slice of a plugin's call, or of the host's work on what it
-/// gave: then others come first.
+/// Processor time of one slice of a plugin call, or of the host's work on its result: then
+/// other work comes first.
 pub const SLICE: Duration = Duration::from_millis(1);
 
-/// What a slice costs at least, for the queue and the thread: so that many tiny ones
-/// are not free.
+/// Least cost of a slice, for the queue and the thread, so that many tiny slices are not
+/// free.
 pub const SLICE_LEAST: Duration = Duration::from_micros(10);
 
-/// Processor time up to which a call is quick: an interpreter's call takes one to
-/// three milliseconds, more with a large body. Past it the call goes on behind what
-/// serves.
+/// Processor time up to which a call is quick: an interpreter's call takes one to three
+/// milliseconds, more with a large body. Past it the call continues at a lower priority
+/// than the threads that serve requests.
 pub const QUICK_CALL: Duration = Duration::from_millis(10);
 
-/// Niceness of the threads that slow calls run on, above that of the service: there
-/// they weigh a fifth of a thread that serves, by `sched(7)`.
+/// Niceness that is added for the threads that run slow calls: each weighs a fifth of a
+/// thread that serves requests, by `sched(7)`.
 pub const SLOW_NICENESS: i32 = 7;
 
-/// The highest niceness there is.
+/// The highest niceness.
 pub const LEAST_PRIORITY: i32 = 19;
 
-/// How long a slow call keeps the processor from a thread that serves, at most: the
-/// least that Linux takes.
+/// Longest time that a slow call keeps the processor from a thread that serves requests:
+/// the shortest that Linux allows.
 pub const SLOW_TURN: Duration = Duration::from_micros(100);
 
-/// How long a request waits for an answer of a plugin that it cannot do without, as
-/// sender checks and handshakes are: sources give up after some five to ten seconds.
+/// How long a request waits for a plugin's answer that it needs, such as sender checks and
+/// handshakes: sources give up after some five to ten seconds.
 pub const BRIEF_CALL_PATIENCE: Duration = Duration::from_secs(4);
 
-/// How long the worker waits for a call at least: a twentieth of a processor is enough
-/// for its two seconds, and its lease is longer.
+/// Least time that the worker waits for a call: a twentieth of a processor is enough for
+/// its two seconds, and its lease is longer.
 pub const SLOW_CALL_PATIENCE: Duration = Duration::from_secs(40);
 
-/// Calls that have begun, for each thread: each holds an instance with its memory.
-/// Half of them may be slow.
+/// Calls in progress for each thread: each holds an instance with its memory. Half of them
+/// may be slow.
 pub const CALLS_PER_THREAD: usize = 4;
 
-/// Lanes whose use of the processor is remembered, and digests that owe some.
+/// Lanes whose processor use is remembered, and digests with debts.
 pub const LANES_KEPT: usize = 4_096;
 pub const DIGESTS_KEPT: usize = 1_024;
 
-/// Failures in a row after which a version is tried less often for a connection.
+/// Failures in a row after which the circuit breaker opens for a version and a connection.
 pub const BREAKER_FAILURES: u32 = 3;
 
-/// Seconds of the first and the longest pause between two tries of such a version.
+/// Seconds of the first and the longest pause between two calls while a circuit is open.
 pub const BREAKER_FIRST_SECONDS: i64 = 1;
 pub const BREAKER_LONGEST_SECONDS: i64 = 300;
 
-/// Seconds over which the deliveries are spread that wait for such a version.
+/// Seconds over which the deliveries that wait for such a version are spread.
 pub const BREAKER_SPREAD_SECONDS: u32 = 60;
 
 /// Pairs of version and connection whose failures are remembered.
 pub const BREAKERS_KEPT: usize = 10_000;
 
-/// Items, phones, addresses and the like of one delivery that are read on the spot,
-/// in some hundred microseconds; more are read in slices by the plugins' threads.
+/// Items, phones, addresses and the like of one delivery that are normalised in place, in
+/// some hundred microseconds; more are normalised in slices on the plugins' threads.
 pub const NORMALISED_INLINE: usize = 64;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Leads are many small allocations on several threads, where the system's
-/// allocator takes about a tenth of the time.
+/// Processing leads makes many small allocations on several threads. With this allocator
+/// they take about a tenth of the time of the system's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,13 +1,13 @@
-//! The memory that this process may use: what the machine has, or what its
-//! control group is given, whichever is less. The defaults of what is held in
-//! memory derive from it.
+//! The memory that this process may use: the lesser of what the machine has and what its
+//! control group allows. The default bounds of data held in memory derive from it.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use crate::limits;
 
-/// Bytes; None where the system does not tell.
+/// Returns the memory that this process may use, in bytes, or `None` if the system does not
+/// report it.
 pub fn may_use() -> Option<u64> {
     let of_group = std::fs::read_to_string("/proc/self/cgroup")
         .ok()
@@ -21,9 +21,9 @@ pub fn may_use() -> Option<u64> {
     }
 }
 
-/// Bytes of the rows of one page: [`limits::EXPORT_PAGE_BYTES`], and less where there
-/// is little memory: several readers have a page in it at once, each beside its
-/// compressed answer.
+/// Returns the bytes that the rows of one page may have: [`limits::EXPORT_PAGE_BYTES`], or
+/// less on a machine with little memory, since several readers hold a page at once, each
+/// with its compressed answer.
 pub fn page_bytes() -> usize {
     static BYTES: LazyLock<usize> = LazyLock::new(|| page_bytes_of(may_use()));
     *BYTES
@@ -36,16 +36,16 @@ fn page_bytes_of(memory: Option<u64>) -> usize {
         .clamp(limits::LEAST_PAGE_BYTES, limits::EXPORT_PAGE_BYTES)
 }
 
-/// Has the C library's allocator, which SQLite uses, give large pieces back to the
-/// system when they are freed. By itself it begins to keep them after the first one,
-/// for each thread.
+/// Makes the C library's allocator, which SQLite uses, return large allocations to the
+/// system when they are freed. By default it begins to keep them after the first one, for
+/// each thread.
 #[expect(
     unsafe_code,
-    reason = "no crate of ours offers this call, which takes two numbers"
+    reason = "no dependency offers this call, which takes two numbers"
 )]
 pub fn give_back_what_is_large() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it only sets a number of the allocator, before other threads are there.
+    // SAFETY: the call only sets a parameter of the allocator, before other threads start.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, limits::LARGE_PIECE_BYTES);
     }
@@ -59,7 +59,7 @@ fn total(meminfo: &str) -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-/// The least that any group on the way to the root is given, in both versions of
+/// Returns the lowest limit of any group on the path to the root, for both versions of
 /// control groups. A container sees its own group as the root, whatever its path says.
 fn least_of_groups(own: &str, mounted: &Path) -> Option<u64> {
     own.lines()
@@ -84,7 +84,7 @@ fn least_up_to(root: &Path, path: &str, file: &str) -> Option<u64> {
     while folder.starts_with(root) {
         let given = std::fs::read_to_string(folder.join(file))
             .ok()
-            // `max` is no number, and no bound.
+            // `max` is not a number, and sets no bound.
             .and_then(|text| text.trim().parse::<u64>().ok());
         least = match (least, given) {
             (Some(least), Some(given)) => Some(u64::min(least, given)),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_all_groups_above_counts() {
+    fn the_lowest_limit_of_all_parent_groups_counts() {
         let root = tempfile::tempdir().expect("a folder");
         write(root.path(), "a/memory.max", "1000\n");
         write(root.path(), "a/b/memory.max", "max\n");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_tells_what_it_has() {
+    fn the_memory_of_the_machine_is_read() {
         assert_eq!(total("MemTotal:       2 kB\nMemFree: 1 kB\n"), Some(2048));
         assert!(may_use().is_some_and(|bytes| bytes > 1 << 20));
     }

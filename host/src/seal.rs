@@ -1,13 +1,13 @@
-//! Secrets at rest. What a connection keeps secret is stored only sealed:
-//! XChaCha20-Poly1305 under the host's sealing key, bound to a context, so that
-//! a sealed value copied to another place does not open there.
+//! Secrets at rest. The secrets of a connection are stored only sealed: XChaCha20-Poly1305
+//! under the host's sealing key, bound to a context, so that a sealed value copied to
+//! another place does not open there.
 //!
-//! The key is 32 bytes in base64, from the environment or from
-//! `<data folder>/sealing.key`, which the first start makes. Every sealed value
-//! carries the id of its key. The folder's `sealing.id` says which key the store
-//! was last sealed with: a host that does not have that key refuses to start
-//! rather than serve connections that it cannot open. Older keys only open.
-//! Nothing here shows a key or a secret, not in errors and not in `Debug`.
+//! The key is 32 bytes in base64, from the environment or from `<data folder>/sealing.key`,
+//! which the first start creates. Every sealed value carries the id of its key. The
+//! folder's `sealing.id` names the key that the store was last sealed with: a host without
+//! that key refuses to start rather than serve connections that it cannot open. Older keys
+//! are used only for opening. Nothing here shows a key or a secret, neither in errors nor
+//! in `Debug`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,12 +26,12 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::domain::hex;
 
-/// The environment's name for the key; over the key file.
+/// The environment variable with the key; it takes precedence over the key file.
 pub const KEY_VARIABLE: &str = "LEADHOST_SEALING_KEY";
-/// The environment's name for keys that only open, separated by commas.
+/// The environment variable with keys that are used only for opening, separated by commas.
 pub const OLD_KEYS_VARIABLE: &str = "LEADHOST_SEALING_KEY_OLD";
 
-/// The key's file in the data folder.
+/// The name of the key file in the data folder.
 pub const KEY_FILE: &str = "sealing.key";
 const OLD_KEYS_FOLDER: &str = "sealing.key.d";
 const MARKER_FILE: &str = "sealing.id";
@@ -39,13 +39,13 @@ const MARKER_FILE: &str = "sealing.id";
 const KEY_BYTES: usize = 32;
 const ID_BYTES: usize = 8;
 const NONCE_BYTES: usize = 24;
-/// The first byte of every sealed value: how the rest is laid out.
+/// The first byte of every sealed value: the version of its layout.
 const LAYOUT: u8 = 1;
 
 /// Why the host has no usable sealing key. All of these stop the start.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    #[error("{origin} is no sealing key: expected 32 bytes in base64 (44 characters)")]
+    #[error("{origin} is not a sealing key: expected 32 bytes in base64 (44 characters)")]
     Malformed { origin: String },
     #[error(
         "the secrets in {} were sealed with key {sealed_with}, but {} is key {found}: \
@@ -78,11 +78,11 @@ pub enum OpenError {
         "it was sealed with key {0}, which this host does not have: put that key in {OLD_KEYS_FOLDER}/"
     )]
     UnknownKey(String),
-    #[error("it is damaged, or was sealed for another place")]
+    #[error("it is damaged, or it was sealed for another connection or purpose")]
     Damaged,
 }
 
-/// Keys as the environment gives them. Read by `main` only.
+/// Keys from the environment. Only `main` reads them.
 #[derive(Default)]
 pub struct Environment {
     pub key: Option<String>,
@@ -102,14 +102,20 @@ impl Environment {
     }
 }
 
-/// Seals with one key, opens with that and the older ones.
+/// Seals with one key, and opens with that key and the older ones.
 pub struct Sealer {
     current: Key,
     old: Vec<Key>,
 }
 
 impl Sealer {
-    /// The key of a data folder; made when the folder has never had one.
+    /// Returns a sealer with the key of a data folder. Creates the key if the folder has
+    /// never had one.
+    ///
+    /// # Errors
+    /// Returns an error if a key is malformed, if the key that the folder was last sealed
+    /// with is missing or is not among the given keys, or if a file cannot be read or
+    /// written.
     pub fn of_folder(folder: &Path, environment: &Environment) -> Result<Self, KeyError> {
         let marker_path = folder.join(MARKER_FILE);
         let marker = marker(folder)?;
@@ -142,7 +148,8 @@ impl Sealer {
                 });
             }
             Some(_) => {
-                // The key was changed and the one before it is at hand: from now on this one seals.
+                // The key was changed and the old one is available: from now on the new one
+                // seals.
                 replace_private(&marker_path, &format!("{}\n", current.name()))?;
             }
             None => make_private(&marker_path, &format!("{}\n", current.name()))?,
@@ -150,12 +157,13 @@ impl Sealer {
         Ok(Self { current, old })
     }
 
-    /// Whether a key is at hand already, so that none would be made.
+    /// Returns whether the folder or the environment has a key, so that none would be
+    /// created.
     pub fn has_key(folder: &Path, environment: &Environment) -> bool {
         environment.key.is_some() || folder.join(KEY_FILE).exists()
     }
 
-    /// A sealer with a key of its own that nobody else has: for tests.
+    /// Returns a sealer with a random key of its own, for tests.
     pub fn throwaway() -> Self {
         Self {
             current: Key::random(),
@@ -163,12 +171,12 @@ impl Sealer {
         }
     }
 
-    /// The ids of keys that it only opens with.
+    /// Returns the ids of the keys that are used only for opening.
     pub fn old_key_ids(&self) -> Vec<String> {
         self.old.iter().map(Key::name).collect()
     }
 
-    /// The id of the key that seals, in hex: not secret.
+    /// Returns the id of the key that seals, in hex. The id is not secret.
     pub fn key_id(&self) -> String {
         self.current.name()
     }
@@ -196,7 +204,11 @@ impl Sealer {
         out
     }
 
-    /// Opens what was sealed for the same `context`.
+    /// Opens a value that was sealed for the same `context`.
+    ///
+    /// # Errors
+    /// Returns [`OpenError::UnknownKey`] if no key of this sealer matches, and
+    /// [`OpenError::Damaged`] if the value is damaged or was sealed for another context.
     pub fn open(&self, sealed: &[u8], context: &[u8]) -> Result<Zeroizing<Vec<u8>>, OpenError> {
         let rest = match sealed.split_first() {
             Some((&LAYOUT, rest)) if rest.len() > ID_BYTES + NONCE_BYTES => rest,
@@ -208,7 +220,7 @@ impl Sealer {
             .chain(&self.old)
             .find(|key| key.id == id)
             .ok_or_else(|| OpenError::UnknownKey(hex::of(id)))?;
-        let nonce: [u8; NONCE_BYTES] = nonce.try_into().expect("the length was just cut");
+        let nonce: [u8; NONCE_BYTES] = nonce.try_into().expect("the slice has this length");
         key.cipher
             .decrypt(
                 &XNonce::from(nonce),
@@ -221,15 +233,19 @@ impl Sealer {
             .map_err(|_| OpenError::Damaged)
     }
 
-    /// Seals named secrets for a connection, by its name: the id is not known
-    /// before the store has made it.
+    /// Seals named secrets for a connection. The connection's name is the context, since
+    /// its id is not known before the store has created it.
     pub fn seal_secrets(&self, connection: &str, secrets: &Secrets) -> Vec<u8> {
         let plain =
             Zeroizing::new(serde_json::to_vec(&secrets.0).expect("a map of texts is always JSON"));
         self.seal(&plain, &secrets_context(connection))
     }
 
-    /// The secrets of a connection; none sealed is none.
+    /// Opens the secrets of a connection. An empty value holds no secrets.
+    ///
+    /// # Errors
+    /// As for [`Sealer::open`]; also [`OpenError::Damaged`] if the contents are not a map
+    /// of secrets.
     pub fn open_secrets(&self, connection: &str, sealed: &[u8]) -> Result<Secrets, OpenError> {
         if sealed.is_empty() {
             return Ok(Secrets::default());
@@ -240,8 +256,8 @@ impl Sealer {
             .map_err(|_| OpenError::Damaged)
     }
 
-    /// A keyed hash: tells whether something with secrets in it is the same as
-    /// before, and nothing to who does not have the key.
+    /// Returns a keyed hash in hex. It shows whether data with secrets in it is the same as
+    /// before, and reveals nothing without the key.
     pub fn fingerprint(&self, bytes: &[u8]) -> String {
         let mut mac = Hmac::<Sha256>::new_from_slice(&*self.current.fingerprint)
             .expect("HMAC takes a key of any length");
@@ -256,7 +272,7 @@ impl fmt::Debug for Sealer {
     }
 }
 
-/// Names and values that only the host may see. Shown, it is a list of names.
+/// Names and values that only the host may see. `Debug` lists the names alone.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets(BTreeMap<String, String>);
 
@@ -313,7 +329,7 @@ fn secrets_context(connection: &str) -> Vec<u8> {
 struct Key {
     id: [u8; ID_BYTES],
     cipher: XChaCha20Poly1305,
-    /// Derived, so that a fingerprint says nothing about the sealing key.
+    /// Derived, so that a fingerprint reveals nothing about the sealing key.
     fingerprint: Zeroizing<[u8; KEY_BYTES]>,
 }
 
@@ -386,8 +402,11 @@ fn old_keys(folder: &Path, environment: &Environment) -> Result<Vec<Key>, KeyErr
     Ok(keys)
 }
 
-/// The id of the key that a data folder's secrets are sealed with: as it is
-/// noted there, else that of the key that is there.
+/// Returns the id of the key that a data folder's secrets are sealed with: the id in
+/// `sealing.id`, otherwise that of the key file, or `None` if there is neither.
+///
+/// # Errors
+/// Returns an error if a file cannot be read or the key file is malformed.
 pub fn key_of(folder: &Path) -> Result<Option<String>, KeyError> {
     if let Some(id) = marker(folder)? {
         return Ok(Some(id));
@@ -399,7 +418,11 @@ pub fn key_of(folder: &Path) -> Result<Option<String>, KeyError> {
     Ok(Some(Key::parse(&text, &path.display().to_string())?.name()))
 }
 
-/// The id of the key that the folder's store was last sealed with.
+/// Returns the id of the key that the folder's store was last sealed with, if it is
+/// recorded.
+///
+/// # Errors
+/// Returns an error if the file cannot be read.
 pub fn marker(folder: &Path) -> Result<Option<String>, KeyError> {
     let text = read_if_there(&folder.join(MARKER_FILE))?;
     Ok(text.map(|text| text.trim().to_owned()))
@@ -413,9 +436,9 @@ fn read_if_there(path: &Path) -> Result<Option<Zeroizing<String>>, KeyError> {
     }
 }
 
-/// Makes a file that only its owner reads, durably: a sealing key that a power cut
-/// takes away takes every secret with it. It has its name only when it is whole, since
-/// half a key keeps the service from starting; one that is there stays.
+/// Creates a file that only its owner can read, durably: losing a sealing key in a power
+/// cut would lose every secret. The file gets its name only when it is complete, since half
+/// a key prevents the service from starting. An existing file is kept, and the call fails.
 fn make_private(path: &Path, text: &str) -> Result<(), KeyError> {
     let make = || -> io::Result<()> {
         let new = written_aside(path, text)?;
@@ -427,7 +450,7 @@ fn make_private(path: &Path, text: &str) -> Result<(), KeyError> {
     make().map_err(at(path))
 }
 
-/// The same in the place of one that may be there.
+/// Like [`make_private`], but replaces an existing file.
 fn replace_private(path: &Path, text: &str) -> Result<(), KeyError> {
     let replace = || -> io::Result<()> {
         fs::rename(written_aside(path, text)?, path)?;
@@ -436,12 +459,12 @@ fn replace_private(path: &Path, text: &str) -> Result<(), KeyError> {
     replace().map_err(at(path))
 }
 
-/// A synced file beside this one, by a name that no other process takes.
+/// Writes and syncs a file beside this one, under a name that no other process uses.
 fn written_aside(path: &Path, text: &str) -> io::Result<PathBuf> {
     let mut new = path.as_os_str().to_owned();
     new.push(format!(".{}.new", std::process::id()));
     let new = PathBuf::from(new);
-    // A process of this number was cut off before.
+    // Left behind by an interrupted process with the same id.
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -481,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_opens_again_and_only_in_its_place() {
+    fn a_sealed_value_opens_only_in_its_own_context() {
         let sealer = Sealer::throwaway();
         let sealed = sealer.seal_secrets("site", &secrets());
         assert!(!sealed.windows(9).any(|part| part == b"hush-hush"));
@@ -520,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_start_makes_a_private_key_and_the_next_one_finds_it() {
+    fn the_first_start_creates_a_private_key_and_the_next_one_uses_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let open = || Sealer::of_folder(folder.path(), &Environment::default());
         let sealed = open().expect("made").seal(b"plain", b"");
@@ -568,7 +591,8 @@ mod tests {
         let after = Sealer::of_folder(folder.path(), &environment(2, Some(1))).expect("rotated");
         assert_ne!(before.key_id(), after.key_id());
         assert!(after.open(&sealed, b"").is_ok());
-        // The marker moved along: the new key alone starts, and what only the old one opens says so.
+        // The marker was updated: the new key alone starts, and a value that only the old
+        // key opens names that key.
         let alone = Sealer::of_folder(folder.path(), &environment(2, None)).expect("new key");
         assert_eq!(
             alone.open(&sealed, b""),
@@ -577,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_key_is_refused_without_being_repeated() {
+    fn a_malformed_key_is_refused_without_being_quoted() {
         let folder = tempfile::tempdir().expect("a folder");
         let environment = Environment {
             key: Some("not-a-key-at-all".to_owned()),

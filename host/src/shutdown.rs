@@ -1,10 +1,10 @@
-//! How the service ends: it stops taking work, finishes what it has, and goes.
+//! How the service stops: it takes no more work, finishes the work in progress, and exits.
 //!
-//! Two moments. When the drain begins, listeners close and workers claim nothing
-//! more; what holds a [`Hold`] is waited for. When it has ended, because nothing
-//! is held or the time is up, everything else is dropped. The admin surface
-//! lives until the end, so that a drain can be watched. Whoever asks twice, or an
-//! end that takes too long, ends the process from a thread that nothing occupies.
+//! There are two steps. When the drain begins, listeners close and workers claim no more
+//! work; the drain waits for everything that holds a [`Hold`]. The drain ends when nothing
+//! is held or the time is up, and everything else is dropped. The admin listener stays open
+//! until the end, so that operators can watch a drain. A second signal, or a stop that
+//! takes too long, ends the process from a thread of its own.
 
 use std::io;
 use std::sync::{Arc, mpsc};
@@ -22,7 +22,7 @@ enum Phase {
     Ended,
 }
 
-/// Shared by everything that has to know when to stop.
+/// The state of the shutdown. Everything that has to stop holds a clone.
 #[derive(Clone, Debug)]
 pub struct Shutdown {
     phase: Arc<watch::Sender<Phase>>,
@@ -43,7 +43,7 @@ impl Shutdown {
         }
     }
 
-    /// Stops the intake of work. Waits for nothing.
+    /// Begins the drain. Does not wait.
     pub fn begin(&self) {
         self.advance(Phase::Draining);
     }
@@ -57,23 +57,23 @@ impl Shutdown {
         self.reached(Phase::Draining).await;
     }
 
-    /// Returns when what is still running has to be dropped.
+    /// Returns when the drain has ended and everything still running must be dropped.
     pub async fn ended(&self) {
         self.reached(Phase::Ended).await;
     }
 
-    /// What holds this is waited for by [`Shutdown::drain`].
+    /// Returns a guard that [`Shutdown::drain`] waits for.
     pub fn hold(&self) -> Hold {
         self.held.send_modify(|held| *held += 1);
         Hold(self.held.clone())
     }
 
-    /// Begins, waits until nothing is held or `limit` is over, and ends. The
-    /// number that was dropped.
+    /// Begins the drain, waits until nothing is held or `limit` has passed, and ends it.
+    /// Returns the number of holds that were still in place.
     pub async fn drain(&self, limit: Duration) -> usize {
         self.begin();
         let mut held = self.held.subscribe();
-        // The sender lives as long as self, so waiting fails by time only.
+        // The sender lives as long as `self`, so waiting can only fail by the timeout.
         let _ = tokio::time::timeout(limit, held.wait_for(|held| *held == 0)).await;
         let left = *self.held.borrow();
         self.advance(Phase::Ended);
@@ -94,7 +94,7 @@ impl Shutdown {
     }
 }
 
-/// Work that a drain waits for, until it is dropped.
+/// Work that a drain waits for until this guard is dropped.
 #[derive(Debug)]
 pub struct Hold(Arc<watch::Sender<usize>>);
 
@@ -104,10 +104,13 @@ impl Drop for Hold {
     }
 }
 
-/// Begins the drain at the first SIGINT or SIGTERM. A second one ends the process
-/// at once, and so does `patience`: how long an orderly end may take. Both are
-/// watched by threads of their own and ask nothing of the rest of the process,
-/// which may be occupied altogether.
+/// Begins the drain at the first SIGINT or SIGTERM. A second signal ends the process at
+/// once, and so does a graceful stop that takes longer than `patience`. Threads of their
+/// own watch for both and depend on nothing else in the process, which may be completely
+/// busy.
+///
+/// # Errors
+/// Returns an error if the signal handlers or the thread cannot be set up.
 #[expect(
     clippy::disallowed_methods,
     reason = "a thread that does nothing but let time pass"
@@ -120,7 +123,7 @@ pub fn on_signals(shutdown: Shutdown, patience: Duration) -> io::Result<()> {
         let stopping = move || {
             tell(|| {
                 tracing::info!(
-                    "stopping: requests in flight are finished; a second signal ends at once"
+                    "stopping: requests in flight are drained; a second signal stops the service at once"
                 );
             });
             shutdown.begin();
@@ -128,7 +131,7 @@ pub fn on_signals(shutdown: Shutdown, patience: Duration) -> io::Result<()> {
             end(EXIT_LATE, move || {
                 tracing::error!(
                     seconds = patience.as_secs(),
-                    "stopped by force: the drain and what follows it did not end in time (server.drain_seconds); work in flight is taken up at the next start"
+                    "stopped by force: the drain and the steps after it did not finish in time (server.drain_seconds); the next start resumes work in flight"
                 );
             });
         };
@@ -144,11 +147,11 @@ pub fn on_signals(shutdown: Shutdown, patience: Duration) -> io::Result<()> {
 
 /// The exit code after a second signal: that of a program that Ctrl-C ended.
 const EXIT_AT_ONCE: i32 = 130;
-/// The exit code where an orderly end took too long: that of the command `timeout`.
+/// The exit code if a graceful stop took too long: that of the command `timeout`.
 const EXIT_LATE: i32 = 124;
 
-/// So long a line of the log is waited for: whoever reads the log may be what
-/// stands still.
+/// How long to wait for a log line to be written: the reader of the log may be what is
+/// blocked.
 const TOLD: Duration = Duration::from_millis(500);
 
 fn thread(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
@@ -166,8 +169,7 @@ fn tell(say: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Ends the process whatever it does: without destructors or what else is
-/// registered to run at its end, any of which may wait for somebody.
+/// Ends the process at once, without destructors or exit handlers, any of which may block.
 fn end(code: i32, say: impl FnOnce() + Send + 'static) {
     tell(say);
     signal_hook::low_level::exit(code);
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_drain_waits_for_what_is_held() {
+    async fn a_drain_waits_for_holds() {
         let shutdown = Shutdown::new();
         let hold = shutdown.hold();
         let drain = tokio::spawn({

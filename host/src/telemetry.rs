@@ -1,8 +1,8 @@
-//! What an operator sees of the running service: metrics and the log.
+//! Metrics and the log of the running service, for operators.
 //!
-//! Metrics are typed methods, so that a name or a label is written once. Label
-//! sets are bounded: routes, statuses, outcomes, plugins, and so many of their versions
-//! and of connections, never a person or the secret part of an address.
+//! Metrics are typed methods, so that a name or a label is written in one place. Label sets
+//! are bounded: routes, statuses, outcomes, plugins, and a limited number of plugin
+//! versions and of connections. No label holds a person or the secret part of an address.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
@@ -37,20 +37,23 @@ use crate::store::{Backlog, FetchOutcome, ItemResult, NewItem, Pool, RollupStatu
 #[error("`log.filter` is not a filter: {0}; write it like `info,leadhost=debug`")]
 pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
 
-/// Sends the log to standard error, as text or as a JSON object a line. A
-/// second call in one process changes nothing.
+/// Sends the log to standard error, as text or as one JSON object per line. A second call
+/// in one process has no effect.
+///
+/// # Errors
+/// Returns [`BadFilter`] if `log.filter` cannot be parsed.
 pub fn init_logging(config: &config::Log) -> Result<(), BadFilter> {
-    // What befalls a database's connections is told once, by whoever watches it.
+    // The task that watches the database reports connection failures, once.
     let filter = EnvFilter::try_new(format!("sqlx_core::pool=error,{}", config.filter))?;
-    // Without colours: in a line nothing is left that a terminal obeys.
+    // Without colours: a line must not contain anything that a terminal interprets.
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
-        // It would tell of a log that cannot be written where it cannot be written, and
-        // panic: requests go on without a log.
+        // If the log cannot be written, this would report the failure to the same log, and
+        // panic. Requests continue without a log.
         .log_internal_errors(false)
         .with_writer(|| Line(std::io::stderr()));
-    // It fails only where a subscriber is set already: in tests.
+    // This fails only if a subscriber is already set, as in tests.
     let _ = if config.format == "json" {
         log.json().flatten_event(true).try_init()
     } else {
@@ -59,13 +62,13 @@ pub fn init_logging(config: &config::Log) -> Result<(), BadFilter> {
     Ok(())
 }
 
-/// A line of the log on its way out. It holds texts of plugins, of senders and of
-/// far ends, in names and errors: whatever would begin another line or move a
-/// terminal's cursor is written out, in the plain format as in JSON.
+/// A line of the log as it is written. Names and errors in it quote plugins, senders and
+/// remote servers: characters that would begin another line or move a terminal's cursor are
+/// escaped, in the plain format as in JSON.
 struct Line<W>(W);
 
 impl<W: io::Write> io::Write for Line<W> {
-    /// The formatter writes a line at once.
+    /// The formatter passes one whole line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
         let (text, end) = match text.strip_suffix('\n') {
@@ -157,7 +160,7 @@ struct FieldLabels {
     field: &'static str,
 }
 
-/// Values of a label that have lines of their own; those past the bound share one.
+/// Values of a label with lines of their own; those past the bound share one line.
 #[derive(Debug)]
 struct Few<K> {
     known: Mutex<HashSet<K>>,
@@ -178,24 +181,24 @@ impl<K: Hash + Eq + Clone> Few<K> {
     }
 }
 
-/// A connection's numbers, at hand: each delivery is counted in them.
+/// The counters of one connection, resolved once, since every delivery updates them.
 #[derive(Debug)]
 pub struct Content {
     items: Histogram,
     leads: Counter,
-    /// Those with a phone, an e-mail address, a name, a listing.
+    /// Leads with a phone, an e-mail address, a name, a listing.
     with: [Counter; 4],
 }
 
 impl Content {
-    /// What one conversion gave.
+    /// Counts the items of one conversion.
     pub fn conversion(&self, items: &[NewItem]) {
         let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
         self.items.observe(f64::from(count));
         self.leads(items.iter().map(|item| &item.result));
     }
 
-    /// The leads among these.
+    /// Counts the leads among these results.
     pub fn leads<'a>(&self, results: impl IntoIterator<Item = &'a ItemResult>) {
         for result in results {
             let ItemResult::Lead(lead) = result else {
@@ -215,12 +218,12 @@ impl Content {
     }
 }
 
-/// Stands for all values of a label that have no line of their own.
+/// The value that stands for all values of a label without a line of their own.
 const OTHER: &str = "other";
 
 type Histograms<L> = Family<L, Histogram>;
 
-/// Every number that the service counts.
+/// All metrics of the service.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -308,7 +311,7 @@ fn items() -> Histogram {
     Histogram::new([1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 1_000.0])
 }
 
-/// Why requests are refused to protect the service.
+/// The reasons for which requests are refused to protect the service.
 const SHED: [&str; 10] = [
     "bodies",
     "bodies of one address",
@@ -322,7 +325,8 @@ const SHED: [&str; 10] = [
     "fleet",
 ];
 
-/// Every reason is there from the start: a rate over it sees the first one too.
+/// Registers every reason from the start, so that a rate over the metric includes the first
+/// event.
 fn from_zero(reasons: [&'static str; 10]) -> Family<ReasonLabel, Counter> {
     let family = Family::<ReasonLabel, Counter>::default();
     for reason in reasons {
@@ -378,7 +382,7 @@ impl Metrics {
             keys_failed: register!(
                 Counter::default(),
                 "keys_failed",
-                "Requests whose key did not hold"
+                "Requests refused because their key is not valid"
             ),
             connections_unknown: register!(
                 Counter::default(),
@@ -388,7 +392,7 @@ impl Metrics {
             deliveries: register!(
                 Family::default(),
                 "deliveries",
-                "Deliveries received, by what became of them"
+                "Deliveries received, by resulting status"
             ),
             quarantine_refused: register!(
                 Counter::default(),
@@ -409,17 +413,17 @@ impl Metrics {
             leads: register!(
                 Family::default(),
                 "leads",
-                "Leads that conversions gave, by connection"
+                "Leads that conversions produced, by connection"
             ),
             leads_with: register!(
                 Family::default(),
                 "leads_with",
-                "Those of them that have a phone, an e-mail address, a name, a listing"
+                "Leads that conversions produced with a phone, an e-mail address, a name or a listing"
             ),
             conversion_items: register!(
                 Histograms::new_with_constructor(items),
                 "conversion_items",
-                "Items that one conversion gave, by connection"
+                "Items that one conversion produced, by connection"
             ),
             connections_counted: Few::new(limits::CONNECTIONS_COUNTED),
             plugin_seconds: register!(
@@ -431,12 +435,12 @@ impl Metrics {
             circuits_open: register!(
                 Gauge::default(),
                 "plugin_circuits_open",
-                "Versions that are tried less often for a connection, because they keep failing"
+                "Open circuit breakers: versions that are called less often for a connection, because they keep failing"
             ),
             plugin_refusals: register!(
                 Counter::default(),
                 "plugin_refusals",
-                "Components that were not taken in"
+                "Components that were refused"
             ),
             commits: register!(Counter::default(), "commits", "Transactions of the writer"),
             commit_writes: register!(
@@ -458,28 +462,24 @@ impl Metrics {
             fetches: register!(
                 Family::default(),
                 "fetches",
-                "Attempts to fetch what a delivery points at, by outcome"
+                "Attempts to fetch a lead that a delivery points at, by outcome"
             ),
-            egress: register!(
-                Family::default(),
-                "egress",
-                "Requests to the outside, by outcome"
-            ),
+            egress: register!(Family::default(), "egress", "Outgoing requests, by outcome"),
             egress_seconds: register!(
                 seconds(),
                 "egress_duration",
-                "Time of one request to the outside",
+                "Time of one outgoing request",
                 seconds
             ),
             notifications: register!(
                 Family::default(),
                 "notifications",
-                "Requests to send a message, by what the partner heard"
+                "Requests to send a message, by the answer that the partner got"
             ),
             notification_host_seconds: register!(
                 seconds(),
                 "notification_host_duration",
-                "Time of a request to send a message without the provider's",
+                "Time of a request to send a message, without the provider's share",
                 seconds
             ),
             sends: register!(
@@ -523,22 +523,22 @@ impl Metrics {
             templates_asked: register!(
                 Family::default(),
                 "template_lists",
-                "Askings for an instance's list of templates, by outcome"
+                "Requests for an instance's list of templates, by outcome"
             ),
             egress_connections: register!(
                 Family::default(),
                 "egress_connections",
-                "Requests to the outside, by whether their connection was opened for them or reused"
+                "Outgoing requests, by whether their connection was opened for them or reused"
             ),
             egress_kept: register!(
                 Gauge::default(),
                 "egress_connections_kept",
-                "Connections to the outside that wait for their next request"
+                "Outgoing connections that wait for their next request"
             ),
             backlog: register!(
                 Family::default(),
                 "backlog",
-                "What waits and what failed, by state"
+                "Work that waits and work that failed, by state"
             ),
             oldest_waiting: register!(
                 Gauge::default(),
@@ -549,66 +549,66 @@ impl Metrics {
             store_up: register!(
                 Gauge::default(),
                 "store_up",
-                "1 while the store answers, 0 while it is lost"
+                "1 while the store answers, 0 while it is unreachable"
             ),
             store_connections: register!(
                 Family::default(),
                 "store_connections",
-                "Connections to the database: open, idle, most that there may be; and verbs under way"
+                "Connections to the database: open, idle and the maximum; and store operations in progress"
             ),
             generations: register!(
                 Family::default(),
                 "plugin_generation",
-                "Activation that this host serves, by plugin; 0: none"
+                "Generation of the activation that this host serves, by plugin; 0 for none"
             ),
             hosts: register!(Gauge::default(), "hosts", "Live hosts on this database"),
             hosts_behind: register!(
                 Gauge::default(),
                 "hosts_behind",
-                "Plugins that a live host does not serve as it should, over all hosts"
+                "Plugins that a live host does not serve in the activated version, over all hosts"
             ),
             rollup_runs: register!(
                 Family::default(),
                 "rollup_runs",
-                "Runs that count analytics on this host, by metric set: ended or cut"
+                "Analytics runs on this host, by metric set: ended or cut short"
             ),
             rollup_seconds: register!(
                 Histograms::new_with_constructor(seconds),
                 "rollup_run_duration",
-                "Time of a run that counts analytics",
+                "Time of an analytics run",
                 seconds
             ),
             rollup_changes: register!(
                 Family::default(),
                 "rollup_changes",
-                "Changes that were read into analytics on this host"
+                "Changes that analytics runs on this host have read"
             ),
             rollup_age: register!(
                 Family::default(),
                 "rollup_age",
-                "Time since what analytics shows; -1 before the first run ended",
+                "Age of the counts that analytics shows; -1 before the first run has ended",
                 seconds
             ),
             rollup_behind: register!(
                 Family::default(),
                 "rollup_behind",
-                "Workspaces that the last run could not count, or not to the end"
+                "Workspaces that the last run could not count, or could not finish"
             ),
             rollup_making: register!(
                 Family::default(),
                 "rollup_making",
-                "Builds of analytics that are being made"
+                "Analytics builds in progress"
             ),
             rollup_cubes: register!(
                 Family::default(),
                 "rollup_cubes",
-                "Zones with counts of their local days, over all workspaces"
+                "Time zones with counts by local day, over all workspaces"
             ),
             registry,
         }
     }
 
-    /// Everything, as Prometheus reads it.
+    /// Returns all metrics in the Prometheus text format.
     pub fn text(&self) -> String {
         let mut text = String::with_capacity(8 << 10);
         encode(&mut text, &self.registry).expect("writing to a string does not fail");
@@ -633,7 +633,7 @@ impl Metrics {
         self.connections.dec();
     }
 
-    /// `reason`: one of [`SHED`].
+    /// Counts a refused request. `reason` is one of [`SHED`].
     pub fn shed(&self, reason: &'static str) {
         self.shed.get_or_create(&ReasonLabel { reason }).inc();
     }
@@ -663,12 +663,13 @@ impl Metrics {
         self.quarantine_refused.inc();
     }
 
-    /// Two hosts that evict the same delivery at the same moment both count it.
+    /// Counts evicted deliveries. If two hosts evict the same delivery at the same moment,
+    /// both count it.
     pub fn quarantine_evicted(&self, deliveries: u32) {
         self.quarantine_evicted.inc_by(deliveries.into());
     }
 
-    /// Where it is counted what conversions of the connection's deliveries give.
+    /// Returns the counters for conversions of the connection's deliveries.
     pub fn content_of(&self, connection: &Connection) -> Content {
         let mut of = ConnectionLabel {
             workspace: connection.workspace.to_string(),
@@ -713,7 +714,11 @@ impl Metrics {
         self.plugin_calls.get_or_create(&labels).inc();
     }
 
-    /// Counts a call into a plugin. What the plugin itself refuses went well.
+    /// Runs a call into a plugin and counts it. A refusal by the plugin itself counts as
+    /// success.
+    ///
+    /// # Errors
+    /// Returns the error of the call.
     pub async fn calling<T>(
         &self,
         plugin: &Loaded,
@@ -741,7 +746,7 @@ impl Metrics {
         self.plugin_refusals.inc();
     }
 
-    /// A transaction of the writer, whether it went well or not.
+    /// Counts a transaction of the writer, successful or not.
     pub fn commit(&self, commit: &Commit) {
         let seconds = commit.took.as_secs_f64();
         let writes = commit.writes;
@@ -764,7 +769,10 @@ impl Metrics {
         self.fetches.get_or_create(&OutcomeLabel { outcome }).inc();
     }
 
-    /// Counts a request to the outside.
+    /// Runs an outgoing request and counts it.
+    ///
+    /// # Errors
+    /// Returns the error of the request.
     pub async fn sending(
         &self,
         call: impl Future<Output = Result<HttpResponse, EgressError>>,
@@ -782,54 +790,54 @@ impl Metrics {
         result
     }
 
-    /// What a partner heard of a notification.
+    /// Counts a notification by the answer that the partner got.
     pub fn notification(&self, outcome: &'static str) {
         self.notifications
             .get_or_create(&OutcomeLabel { outcome })
             .inc();
     }
 
-    /// The host's share of a notification's time.
+    /// Records the host's share of a notification's time.
     pub fn notified(&self, seconds: f64) {
         self.notification_host_seconds.observe(seconds);
     }
 
-    /// An attempt to send: `accepted`, `unknown`, or the class of the refusal.
+    /// Counts an attempt to send: `accepted`, `unknown`, or the class of the refusal.
     pub fn send(&self, outcome: &'static str) {
         self.sends.get_or_create(&OutcomeLabel { outcome }).inc();
     }
 
-    /// The provider's share of a send's time.
+    /// Records the provider's share of a send's time.
     pub fn provider(&self, seconds: f64) {
         self.provider_seconds.observe(seconds);
     }
 
-    /// A search for products: `found`, `nothing`, or why it could not be done.
+    /// Counts a search for products: `found`, `nothing`, or the reason why it failed.
     pub fn searched(&self, outcome: &'static str, seconds: f64) {
         self.searches.get_or_create(&OutcomeLabel { outcome }).inc();
         self.search_seconds.observe(seconds);
     }
 
-    /// A workspace's index of products was loaded.
+    /// Records the time of loading a workspace's product index.
     pub fn search_loaded(&self, seconds: f64) {
         self.search_load_seconds.observe(seconds);
     }
 
-    /// How many indexes of products there are, and the room that they take.
+    /// Sets the number of product indexes and the memory that they use.
     pub fn search_indexes(&self, count: usize, bytes: usize) {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.search_indexes.set(number(count));
         self.search_index_bytes.set(number(bytes));
     }
 
-    /// An instance's provider was asked for its templates.
+    /// Counts a request to an instance's provider for its templates.
     pub fn templates_asked(&self, outcome: &'static str) {
         self.templates_asked
             .get_or_create(&OutcomeLabel { outcome })
             .inc();
     }
 
-    /// How connections to the outside are used.
+    /// Sets the use of outgoing connections.
     pub fn egress(&self, connections: Connections) {
         for (state, count) in [
             ("opened", connections.opened),
@@ -867,7 +875,7 @@ impl Metrics {
 }
 
 impl Metrics {
-    /// Whether the store answers, and how its connections are used.
+    /// Sets whether the store answers, and the use of its connections.
     pub fn store(&self, up: bool, pool: Option<Pool>) {
         self.store_up.set(i64::from(up));
         let Some(pool) = pool else {
@@ -885,7 +893,7 @@ impl Metrics {
         }
     }
 
-    /// What this host serves, by the plugin's name.
+    /// Sets which activation of each plugin this host serves.
     pub fn serves(&self, serves: &BTreeMap<String, Serves>) {
         for (plugin, serves) in serves {
             let plugin = plugin.clone();
@@ -896,7 +904,7 @@ impl Metrics {
         }
     }
 
-    /// A run that counts a metric set ended, or was cut.
+    /// Counts an analytics run of a metric set that ended or was cut short.
     pub fn rollup_run(&self, set: MetricSet, ended: bool, changes: u64, seconds: f64) {
         let outcome = if ended { "ended" } else { "cut" };
         let set = set.as_str();
@@ -913,7 +921,7 @@ impl Metrics {
             .inc_by(changes);
     }
 
-    /// How the rollups are doing, whichever host keeps them.
+    /// Sets the state of the rollups, whichever host computes them.
     pub fn rollups(&self, rollups: &[RollupStatus], now: Micros) {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         for rollup in rollups {
@@ -933,7 +941,8 @@ impl Metrics {
         }
     }
 
-    /// Live hosts, and how often one of them does not serve what it should.
+    /// Sets the number of live hosts, and the number of plugins that a live host does not
+    /// serve in the activated version.
     pub fn fleet(&self, alive: usize, behind: usize) {
         self.hosts.set(i64::try_from(alive).unwrap_or(i64::MAX));
         self.hosts_behind
@@ -961,7 +970,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_begins_a_line_of_the_log_or_moves_a_cursor() {
+    fn no_text_can_begin_a_log_line_or_move_the_cursor() {
         let hostile = "x\n2026-01-01T00:00:00Z ERROR forged\u{1b}[2J\u{9b}2J\u{202e}\u{85}\r";
         for json in [false, true] {
             let kept = Kept::default();
@@ -994,7 +1003,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_is_in_the_text() {
+    fn counted_values_appear_in_the_metrics_text() {
         let metrics = Metrics::new();
         metrics.request("whoami", 200, 0.002);
         metrics.plugin_call("forms", "abc", "trap", 0.1);

@@ -1,12 +1,12 @@
-"""Runs schemathesis against a running service and judges what it finds.
+"""Runs schemathesis against a running service and judges its findings.
 
 `conformance.py WORLD` runs it once with the right keys and once with those of the
 other workspace, both with the ids of the first, all checks on. Every finding has to
 be listed in exceptions.toml; with the other workspace's keys nothing of the first may
 be in any answer.
 
-Nothing here is left to chance: what is made up depends on the seed and the document
-only, and whether an exception still occurs is found out with its own request.
+The run is deterministic: generated examples depend only on the seed and the document,
+and each exception is checked with its own request.
 """
 
 import base64
@@ -21,12 +21,12 @@ import tomllib
 import world as worlds
 
 SEED = 20_260_302
-# Of each operation, in each of the phases that make examples up.
+# For each operation, in each of the phases that generate examples.
 EXAMPLES = 15
 
 HERE = pathlib.Path(__file__).parent
 
-# The hundreds of the status that a check complains about.
+# The first digit of the status that a check complains about.
 COMPLAINS_OF = {
     "positive_data_acceptance": 4,
     "negative_data_rejection": 2,
@@ -35,21 +35,21 @@ COMPLAINS_OF = {
 
 
 def settings(places, keys):
-    """What schemathesis needs to know, as its configuration has it."""
+    """The configuration of schemathesis."""
     # Answers hold new ids and times in each run.
     own_data = {"extra-data-sources": {"responses": False}}
     return {
         "seed": SEED,
         "continue-on-failure": True,
         "request-timeout": 60,
-        # How fast the machine is, is no finding.
+        # The speed of the machine is no finding.
         "suppress-health-check": ["all"],
         "parameters": {f"path.{name}": value for name, value in places.items()},
         "generation": {
-            # U+0000 is refused in every text, which the document says once for all.
+            # U+0000 is refused in every text; the document says that once for all texts.
             "allow-x00": False,
             "max-examples": EXAMPLES,
-            # What an earlier run found has no part in this one.
+            # Findings of an earlier run have no part in this one.
             "database": "none",
             "no-shrink": True,
         },
@@ -101,7 +101,7 @@ def run(world, name, places, keys):
         events,
         "--no-color",
     ]
-    # Sets are gone through in the same order each time.
+    # Sets are iterated in the same order each time.
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     with open(output, "wb") as told:
         ended = subprocess.run(
@@ -124,7 +124,7 @@ def text_of(part):
 
 
 def recorded(events):
-    """Of every scenario the operation, and what was asked, answered and checked."""
+    """For every scenario the operation, the request, the answer and the checks."""
     for event in events:
         scenario = event.get("ScenarioFinished")
         if not scenario or not scenario.get("recorder"):
@@ -142,7 +142,7 @@ def recorded(events):
 
 
 def broken_off(events):
-    """What schemathesis itself could not do."""
+    """The errors of schemathesis itself."""
     for event in events:
         for name in ("NonFatalError", "FatalError"):
             if name in event:
@@ -150,7 +150,7 @@ def broken_off(events):
 
 
 def names():
-    """Each operation's name and whether it asks for a key, by method and path."""
+    """Each operation's name and whether it needs a key, by method and path."""
     document = json.loads(worlds.DOCUMENT.read_text())
     return {
         f"{method.upper()} {path}": (operation["operationId"], bool(operation["security"]))
@@ -160,8 +160,8 @@ def names():
 
 
 def outdated(world, places, exceptions):
-    """The exceptions that do not occur when they are asked for: each has a request,
-    and where it needs one a request before that."""
+    """The exceptions that no longer occur: each has a request, and if it needs one, a
+    request before that."""
     document = json.loads(worlds.DOCUMENT.read_text())
     operations = {
         operation["operationId"]: (method.upper(), path, operation["security"])
@@ -178,7 +178,7 @@ def outdated(world, places, exceptions):
             status, text = world.send(method, address, request.get("body"), headers)
         if status // 100 != COMPLAINS_OF[one["check"]] or one["answer"] not in text:
             told = f"{one['operation']}: {one['check']}, {one['answer']!r}"
-            yield f"exceptions.toml lists what does not occur: {told}, but {status} {text[:300]}"
+            yield f"exceptions.toml lists what no longer occurs: {told}, but {status} {text[:300]}"
 
 
 def judge(events, known, exceptions):
@@ -203,7 +203,7 @@ def judge(events, known, exceptions):
 
 
 def leaks(events, known, marks):
-    """Answers that hold what the key must not reach."""
+    """Answers with data that the key must not reach."""
     for label, request, answer, _ in recorded(events):
         _, asks_for_key = known.get(label, ("", False))
         if not asks_for_key:
@@ -211,7 +211,7 @@ def leaks(events, known, marks):
         text = text_of(answer.get("content")) + json.dumps(answer.get("headers") or {})
         for mark in marks:
             if mark in text:
-                yield f"{request['method']} {request['uri']} tells {mark} of the other workspace"
+                yield f"{request['method']} {request['uri']} reveals {mark} of the other workspace"
 
 
 def main():
@@ -241,7 +241,7 @@ def main():
             wrong.extend(leaks(events, known, marks))
     if wrong:
         sys.exit("\n".join(wrong))
-    print("Schemathesis finds nothing that the interface does not want.")
+    print("Schemathesis has no findings besides the intended ones.")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """A client that a public generator makes from the document works on a deal:
-it makes the deal, looks it up, changes it, notes a sale, and finds what it did.
+it makes the deal, looks it up, changes it, notes a sale, and reads the result.
 
-`round.py WORLD` generates the client into the build folder, says so when the
-generator has anything to remark, and goes the round against the running service.
+`round.py WORLD` generates the client into the build folder, fails if the generator
+prints any remark, and runs the client against the running service.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ def generate(folder):
     """The package, fresh; the generator's remarks are failures."""
     package = folder / "client" / "leadhost_client"
     settings = folder / "client.yml"
-    # The package is read by a program only: nothing has to format it.
+    # Only a program reads the package, so it need not be formatted.
     settings.write_text("post_hooks: []\n")
     package.parent.mkdir(parents=True, exist_ok=True)
     made = subprocess.run(
@@ -38,7 +38,7 @@ def generate(folder):
         text=True,
     )
     if made.returncode != 0:
-        sys.exit(f"openapi-python-client stumbles over the document:\n{made.stdout}{made.stderr}")
+        sys.exit(f"openapi-python-client cannot read the document:\n{made.stdout}{made.stderr}")
     sys.path.insert(0, str(package.parent))
 
 
@@ -108,7 +108,7 @@ def go(world):
     check(found[0].deal.owner_name, "Rita Salgado", "the owner")
     check(found[0].deal.props["logs"][0]["subject"], "Sold", "the deal's note")
 
-    # What is new is found within a second or so; these were there at the start.
+    # New products are found within a second or so; these existed at the start.
     hits = search_products.sync(client=partner, name="miramte da serra")
     check(hits.products[0].name, "Apartamento Mirante da Serra", "the search")
     check(hits.pagination.total_items >= 1, True, "the search's count")
@@ -134,7 +134,7 @@ def go(world):
     )
     check((counts.tz, counts.group_by), ("Europe/Lisbon", ["source"]), "the counts")
     check(counts.count, len(counts.data), "the number of rows")
-    print("A generated client went the round.")
+    print("The generated client works.")
 
 
 def main():

@@ -1,5 +1,5 @@
-"""What the scripts here know of the service that `cargo xtask test --api` started:
-its address, the keys of two workspaces, and the data that they put into the first.
+"""The service that `cargo xtask test --api` started, for the scripts here:
+its address, the keys of two workspaces, and the data that the scripts put into the first.
 """
 
 import json
@@ -35,7 +35,7 @@ class World:
         return {"authorization": f"Bearer {self.own[scheme]}"}
 
     def send(self, method, path, body=None, headers=None):
-        """A call without any client: status and text. A text is sent as it is,
+        """Makes a call without a generated client. Returns status and text. A text is sent as it is,
         any other body as JSON."""
         headers = dict(headers or {})
         data = None
@@ -53,20 +53,20 @@ class World:
             return refusal.code, refusal.read().decode()
 
     def ask(self, method, path, body=None, headers=None):
-        """The JSON of a call that has to go well."""
+        """The JSON of a call that must succeed."""
         status, text = self.send(method, path, body, headers)
         if status >= 300:
-            sys.exit(f"{method} {path} is answered {status}: {text}")
+            sys.exit(f"{method} {path} was answered with {status}: {text}")
         return json.loads(text)
 
     def lead(self, external_id, name, phone):
-        """A lead of the first workspace; its deal."""
+        """Sends a lead of the first workspace. Returns its deal."""
         body = {"id": external_id, "name": name, "phone": phone, "message": "Is it free?"}
         answer = self.ask("POST", f"/ingest-lead/{self.connection}", body)
         return answer["leads"][0]["dealId"]
 
     def ticket(self, deal):
-        """The ticket that opens when the deal is handed to people."""
+        """The ticket that opens when the deal is handed over."""
         change = {"stageCode": "transferred"}
         self.ask("PATCH", f"/deal/{deal}", change, self.proof("partnerKey"))
         page = self.ask("GET", "/tickets", headers=self.proof("accessToken"))

@@ -1,5 +1,5 @@
-"""The clients, each as its user runs it: the example's folder in a fresh place, its own
-environment, its own state. `pull` runs it once, `rows` is what it has brought so far.
+"""The clients, each run as a user runs it: a fresh copy of the example's folder, its own
+environment, its own state. `pull` runs it once, `rows` returns the rows that it has so far.
 """
 
 import ast
@@ -15,19 +15,19 @@ from service import ENTITIES, ERRORS
 
 HERE = pathlib.Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples" / "clients"
-# A client that hangs is a failure; so much no pull here takes.
+# A client that hangs is a failure; no pull here takes this long.
 LONGEST_SECONDS = 240
-# How far back failed messages are asked for: three windows.
+# How far back failed messages are requested: three windows.
 ERRORS_REACH = timedelta(days=70)
 
 
 class Failed(Exception):
-    """A client that did not do what it was asked."""
+    """A client that failed."""
 
 
 class Client:
     streams = (*ENTITIES, ERRORS)
-    # Whether its process takes the clock that the test gives it.
+    # Whether its process uses the clock that the test sets.
     has_clock = True
 
     def __init__(self, environment, workspace, folder):
@@ -47,7 +47,7 @@ class Client:
         shutil.copytree(EXAMPLES / self.name, self.folder)
 
     def run(self, program, *arguments, behind=False):
-        """What a program of its environment writes on standard output; the rest is in its log."""
+        """The standard output of a program of its environment; the rest is in its log."""
         command = [self.programs / program, *arguments]
         environment = dict(self.environment)
         if behind:
@@ -67,16 +67,16 @@ class Client:
             except subprocess.TimeoutExpired:
                 raise Failed(f"{self.name} hangs, see {self.log}") from None
         if done.returncode != 0:
-            raise Failed(f"{self.name} ended with {done.returncode}, see {self.log}")
+            raise Failed(f"{self.name} exited with {done.returncode}, see {self.log}")
         return done.stdout
 
     def clock(self, **how):
-        """The time, as the client's programs take it."""
+        """The time that the client's programs see."""
         return float(self.run("python", "-c", "import time; print(time.time())", **how))
 
 
 class Lines(Client):
-    """A client whose rows are in files of lines, of the same id the last one counts."""
+    """A client whose rows are in files of lines; the last line of an id counts."""
 
     out = "out"
 
@@ -162,7 +162,7 @@ class Dlt(Client):
 
     def pull(self, **how):
         said = self.run("python", "leadhost.py", **how)
-        # Its last line is what it counted.
+        # Its last line is the count.
         counts = ast.literal_eval(said.splitlines()[-1])
         return {stream: counts.get(stream, 0) for stream in self.streams}
 

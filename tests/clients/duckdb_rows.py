@@ -1,4 +1,4 @@
-"""What dlt has put into DuckDB, as the service writes it: one line for each row, times as
+"""Prints the rows that dlt has put into DuckDB in the service's format: one line for each row, times as
 texts, objects as JSON. dlt's own columns are left out.
 
 `duckdb_rows.py FILE TABLE...`, in dlt's environment.
@@ -22,7 +22,7 @@ def main():
     made = {
         name for (name,) in database.execute("select table_name from duckdb_tables()").fetchall()
     }
-    # Of a stream without rows dlt makes no table.
+    # dlt makes no table for a stream without rows.
     for table in made.intersection(tables):
         described = database.execute(f'describe workspace."{table}"').fetchall()
         kinds = {name: kind for name, kind, *_ in described if not name.startswith("_dlt")}

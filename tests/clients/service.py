@@ -1,6 +1,6 @@
-"""The service as the clients' test sees it: what its far ends do to it over HTTP (a source
-that posts leads, a partner that changes deals and sends messages, contacts that answer),
-and what it says its rows are.
+"""The service for the test of clients: the actions of its far ends over HTTP (a source that
+posts leads, a partner that changes deals and sends messages, contacts that answer), and its
+rows.
 """
 
 import http.client
@@ -18,11 +18,11 @@ import urllib.request
 
 ENTITIES = ("conversations", "messages", "contacts", "deals")
 ERRORS = "message_errors"
-# How long what came in may take to be finished.
+# How long work in progress may take to finish.
 SETTLED_SECONDS = 120
-# How long a connection is kept that nobody uses.
+# How long an idle connection is kept.
 IDLE_SECONDS = 5
-# Of leads, so that no two are the same.
+# The number of leads, so that no two are the same.
 NUMBERS = itertools.count(1)
 
 
@@ -65,13 +65,13 @@ class Workspace:
         return self.threads.connection
 
     def ask(self, method, path, body=None, expect=(200, 201, 202), **headers):
-        """The JSON of a call that has to be answered as expected."""
+        """The JSON of a call that must be answered as expected."""
         status, said = self.send(method, path, body, **headers)
         if status not in expect:
-            sys.exit(f"{method} {path} is answered {status}: {said}")
+            sys.exit(f"{method} {path} was answered with {status}: {said}")
         return said
 
-    # What far ends do.
+    # The actions of far ends.
 
     def leads(self, count):
         """New leads, in one delivery."""
@@ -84,7 +84,7 @@ class Workspace:
         self.ask("PATCH", f"/deal/{deal}", {"stageCode": stage}, **self.as_partner())
 
     def notify(self, phone, template="welcome"):
-        """A message to a contact; of one that the channel refuses the answer is 400."""
+        """A message to a contact; the answer is 400 if the channel refuses it."""
         body = {
             "name": "Ivo Brandão",
             "phoneNumber": phone,
@@ -110,7 +110,7 @@ class Workspace:
     def as_partner(self):
         return {"x-service-api-key": self.partner}
 
-    # What its rows are.
+    # Its rows.
 
     def pages(self, path):
         """The rows of a pull, without any client."""
@@ -138,13 +138,13 @@ class Workspace:
         before, now = None, self.all_rows()
         while before != now or not self.is_settled(now):
             if time.monotonic() > until:
-                sys.exit(f"the service does not come to rest in {SETTLED_SECONDS} s")
+                sys.exit(f"the service is still busy after {SETTLED_SECONDS} s")
             time.sleep(0.5)
             before, now = now, self.all_rows()
         return now
 
     def is_settled(self, rows):
-        """Every message is there, and none is on its way."""
+        """Every message is stored, and none is in flight."""
         messages = rows["messages"].values()
         on_their_way = [
             row for row in messages if row["metadata"]["status"] in ("waiting", "sending")
@@ -164,7 +164,7 @@ class Workspace:
 
 
 class Service:
-    """One running service, with a workspace that is there from the start."""
+    """One running service, with an initial workspace."""
 
     def __init__(self, told):
         self.program = told["program"]
@@ -175,7 +175,7 @@ class Service:
         self.workspace = Workspace(self.address, told["keys"])
 
     def refusals(self):
-        """How often it has said 429."""
+        """How often it has answered 429."""
         with urllib.request.urlopen(f"http://{self.admin}/metrics") as answer:
             lines = answer.read().decode().splitlines()
         return sum(
@@ -201,8 +201,8 @@ class Service:
 
 
 class Writers:
-    """Writes at a steady pace for as long as the block lasts: changes of deals, with leads,
-    messages and answers among them. A delivery counts for what is in it."""
+    """Writes at a steady pace while the block runs: changes of deals, with leads, messages and
+    answers among them. A delivery counts as the number of its items."""
 
     RATE = 200
     THREADS = 8
@@ -248,7 +248,7 @@ class Writers:
             self.failure = failure
 
     def upcoming(self):
-        """What is written next, and how much that is."""
+        """The next write, and how many changes it has."""
         workspace, count = self.workspace, next(self.calls)
         phones = [
             workspace.phones[(count + more) % len(workspace.phones)]
@@ -262,7 +262,7 @@ class Writers:
             return 1, lambda: workspace.notify(phones[0], "unreachable")
         if count % 20 < 6:
             return self.TOGETHER, lambda: workspace.replies(phones)
-        # Never what it is already, for that would be no change.
+        # Never the current value: that would be a no-op.
         stage = ("in_service", "negotiating")[count // len(workspace.deals) % 2]
         deal = workspace.deals[count % len(workspace.deals)]
         return 1, lambda: workspace.change(deal, stage)

@@ -1,7 +1,7 @@
 """Real clients pull a running service and end with exactly its rows.
 
-`suite.py WORLD` tells the same story of every client of `examples/clients`, on the service
-that WORLD names: a full pull, an incremental one, an idle one, pulls while
+`suite.py WORLD` runs the same scenario with every client of `examples/clients`, on the
+service that WORLD names: a full pull, an incremental one, an idle one, pulls while
 rows keep changing, one with a clock that is an hour behind, one with a small rate limit.
 After each the rows of each client are compared with the service's own export, by id and
 field by field.
@@ -20,7 +20,7 @@ from service import Service, Writers
 
 
 def differences(service, client, streams):
-    """What a client has otherwise than the service, in sentences."""
+    """The differences between a client and the service, in sentences."""
     found = []
     for stream in streams:
         own, theirs = service[stream], client.get(stream, {})
@@ -30,7 +30,7 @@ def differences(service, client, streams):
                 f"{stream}: {len(missing)} of {len(own)} rows are missing, such as {min(missing)}"
             )
         if extra:
-            found.append(f"{stream}: {len(extra)} rows are too many, such as {min(extra)}")
+            found.append(f"{stream}: {len(extra)} extra rows, such as {min(extra)}")
         others = [id for id in own.keys() & theirs.keys() if own[id] != theirs[id]]
         if others:
             id = min(others)
@@ -44,7 +44,7 @@ def differences(service, client, streams):
 
 
 def the_comparison_can_fail(service):
-    """A comparison that finds nothing is worth something only if it finds what is there."""
+    """Checks that the comparison finds differences: otherwise its silence proves nothing."""
     for stream, rows in service.items():
         for harm in (
             "a row is missing",
@@ -63,7 +63,7 @@ def the_comparison_can_fail(service):
             else:
                 del harmed[stream][id]["workspace_id"]
             if not differences(service, harmed, service):
-                sys.exit(f"the comparison does not see that of {stream} {harm}")
+                sys.exit(f"the comparison does not detect that in {stream} {harm}")
 
 
 def ends(rows):
@@ -95,24 +95,24 @@ class Story:
         print(f"{self.name:>12} {time.monotonic() - self.start:5.0f} s  {what}", flush=True)
 
     def each(self, work, some=None):
-        """Does it with all clients at once; what it gave, by the client."""
+        """Runs it with all clients at once. Returns the results by client."""
         some = some or self.clients
         with concurrent.futures.ThreadPoolExecutor(len(some)) as pool:
             return dict(zip(some, pool.map(work, some)))
 
     def compare(self, rows, some=None):
-        """Every client has these rows and no other."""
+        """Checks that every client has exactly these rows."""
         for client, theirs in self.each(lambda client: client.rows(), some).items():
             found = differences(rows, theirs, client.streams)
             if found:
                 raise clients.Failed(
-                    f"on {self.name} {client.name} is wrong:\n  " + "\n  ".join(found)
+                    f"on {self.name} {client.name} has wrong rows:\n  " + "\n  ".join(found)
                 )
 
     def pull(self, what, changed_since=None, **how):
-        """Every client that can pulls; afterwards it has the service's rows, and brought no
-        others than those that changed, and of each stream the one on the bound. Where the
-        rows now end is given back."""
+        """Pulls with every client that can. Afterwards it has the service's rows, and has pulled
+        only the changed ones, and for each stream the one at the bound. Returns the ends of
+        the streams."""
         some = [client for client in self.clients if client.has_clock or not how]
         if how:
             late = self.each(lambda client: time.time() - client.clock(**how), some)
@@ -129,7 +129,7 @@ class Story:
                 since = (changed_since or {}).get(stream)
                 changed = sum(since is None or stamp > since for stamp in all_of_it)
                 if not changed <= count <= changed + (since is not None):
-                    what = f"brought {count} {stream}, of which {changed} changed"
+                    what = f"pulled {count} {stream}, of which {changed} changed"
                     raise clients.Failed(f"on {self.name} {client.name} {what}")
         total = ", ".join(
             f"{client.name} {sum(counts.values())}" for client, counts in brought.items()
@@ -174,7 +174,7 @@ class Story:
         self.wait_for_turns()
 
     def wait_for_turns(self):
-        """Each client in a workspace with a small rate limit, which is used up already."""
+        """Runs each client in a workspace with a small rate limit that is already used up."""
         all_rows, waiting = {}, []
         for kind in clients.ALL:
             workspace = self.service.narrow(kind.name)
@@ -189,7 +189,7 @@ class Story:
         for client in waiting:
             self.compare(all_rows[client], [client])
         if not refused:
-            raise clients.Failed(f"on {self.name} nobody met the rate limit")
+            raise clients.Failed(f"on {self.name} no client met the rate limit")
         self.say(f"past {refused} refusals of a small rate limit: complete")
 
 

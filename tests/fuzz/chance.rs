@@ -1,4 +1,4 @@
-//! Inputs by chance alone.
+//! Random inputs and their minimisation.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -9,10 +9,11 @@ use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
 
 const SEED: u64 = 0x1ead_f055;
 
-/// Asserts that a property holds for so many inputs, or for as long as the tester says.
+/// Asserts that a property holds for this many inputs, or for the time that the tester
+/// sets.
 ///
 /// # Panics
-/// When it does not: with the smallest input for which it does not that was found.
+/// If it does not hold; the message has the smallest failing input that was found.
 #[track_caller]
 pub fn holds<S: Strategy<Value: Debug>, P: Fn(&S::Value)>(inputs: usize, any: S, property: P) {
     let seed = given("LEADHOST_FUZZ_SEED").unwrap_or(SEED);
@@ -37,13 +38,13 @@ pub fn holds<S: Strategy<Value: Debug>, P: Fn(&S::Value)>(inputs: usize, any: S,
         });
         if let Err(TestError::Fail(why, input)) = outcome {
             let number = tried.get();
-            panic!("input {number} with seed {seed}: {why}\nmade small: {input:#?}");
+            panic!("input {number} with seed {seed}: {why}\nminimised: {input:#?}");
         }
     }
     tell::<P>(tried.get(), began.elapsed(), seed);
 }
 
-/// For who runs the targets one by one; the test program keeps it to itself otherwise.
+/// For a tester who runs one target at a time; otherwise the test harness captures it.
 #[allow(clippy::print_stdout, reason = "what a test says to its runner")]
 fn tell<P>(tried: usize, took: Duration, seed: u64) {
     let path = std::any::type_name::<P>().trim_end_matches("::{{closure}}");

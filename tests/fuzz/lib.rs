@@ -1,16 +1,16 @@
-//! Inputs by chance, for tests that try what nobody thought of. Such a test is named
-//! `fuzz_…`, lies in a module `fuzz` beside what it tries, and says what holds for
-//! whatever comes in, not only that nothing panics.
+//! Random inputs for tests of unforeseen cases. Such a test is named `fuzz_…`, is usually
+//! in a module `fuzz` next to the code that it tests, and asserts what holds for every
+//! input, not only that nothing panics.
 //!
-//! A test tries a fixed number of inputs, and the same ones in every run. Who wants more
-//! gives each test a time with `LEADHOST_FUZZ_SECONDS`, and other inputs with
-//! `LEADHOST_FUZZ_SEED`; `cargo xtask fuzz` does both. An input that fails is made as
-//! small as it gets before it is told.
+//! A test tries a fixed number of inputs, the same ones in every run.
+//! `LEADHOST_FUZZ_SECONDS` gives each test a time instead, and `LEADHOST_FUZZ_SEED` other
+//! inputs; `cargo xtask fuzz` sets both. A failing input is minimised before it is
+//! reported.
 //!
-//! The inputs are whole bodies, templates, cursors and components that are changed a
-//! little, so they get past the first check of a reader. No fuzzer chooses them by the code
-//! that they reach: libFuzzer chooses bytes, and of bytes that stand for chance proptest
-//! (1.12) makes no such input in an acceptable time.
+//! The inputs are whole bodies, templates, cursors and components with small changes, so
+//! they pass the first check of a reader. No coverage-guided fuzzer selects them: libFuzzer
+//! selects bytes, and proptest (1.12) takes too long to make such inputs from bytes as its
+//! source of randomness.
 
 mod chance;
 
@@ -27,7 +27,7 @@ use proptest::sample::{Index, select};
 use proptest::strategy::BoxedStrategy;
 use serde_json::{Map, Value};
 
-/// Bytes that are told as text, with what is none escaped.
+/// Bytes that are printed as text, with invalid characters escaped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
 
@@ -88,7 +88,7 @@ impl Edit {
     }
 }
 
-/// Any of these with a few changes; the words are what the reader of them looks for.
+/// One of these seeds with a few changes; the words are tokens that the reader looks for.
 pub fn damaged(
     seeds: impl IntoIterator<Item = impl Into<Vec<u8>>>,
     words: &[&str],
@@ -115,7 +115,7 @@ pub fn damaged(
         .boxed()
 }
 
-/// The same as text: bytes that are none are replaced.
+/// The same as text: invalid bytes are replaced.
 pub fn damaged_text(
     seeds: impl IntoIterator<Item = impl Into<Vec<u8>>>,
     words: &[&str],
@@ -141,8 +141,8 @@ pub fn text(words: &[&str]) -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// Any JSON value whose objects have some of these members, and whose texts are often
-/// some of these.
+/// Any JSON value; its objects have some of these members, and its texts are often from
+/// this list.
 pub fn json(members: &[&str], texts: &[&str]) -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
         1 => Just(Value::Null),
@@ -163,7 +163,7 @@ pub fn json(members: &[&str], texts: &[&str]) -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// One of these values with other values in the place of some of its parts.
+/// One of these values, with some parts replaced by other values.
 pub fn changed(seeds: Vec<Value>, by: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
     (select(seeds), vec((any::<Index>(), by), 0..4))
         .prop_map(|(mut value, changes)| {
@@ -176,7 +176,7 @@ pub fn changed(seeds: Vec<Value>, by: BoxedStrategy<Value>) -> BoxedStrategy<Val
         .boxed()
 }
 
-/// Its parts, with itself.
+/// Counts the parts of a value, including itself.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(values) => values.iter().map(count).sum(),
@@ -185,7 +185,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Puts a value in the place of the part of this number.
+/// Replaces the part with this number by a value.
 fn put(value: &mut Value, left: &mut usize, by: &mut Option<Value>) {
     if *left == 0 {
         if let Some(by) = by.take() {
@@ -206,12 +206,12 @@ fn put(value: &mut Value, left: &mut usize, by: &mut Option<Value>) {
     }
 }
 
-/// Where something is cut into pieces.
+/// The places at which something is cut into pieces.
 pub fn cuts() -> impl Strategy<Value = Vec<Index>> {
     vec(any::<Index>(), 0..8)
 }
 
-/// The pieces, none of which is empty.
+/// Returns the pieces, none of which is empty.
 pub fn pieces<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
     let mut ends: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
     ends.push(bytes.len());
@@ -233,9 +233,9 @@ mod tests {
 
     use super::*;
 
-    /// Else a test with these would pass whatever happens.
+    /// Otherwise a fuzz test would always pass.
     #[test]
-    fn what_does_not_hold_is_found_and_made_small() {
+    fn a_property_that_does_not_hold_is_found_and_minimised() {
         let told = catch_unwind(|| {
             holds(2_000, damaged(["abcabc"], &["needle"]), |bytes| {
                 assert!(!bytes.windows(6).any(|part| part == b"needle"), "there");

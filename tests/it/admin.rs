@@ -1,4 +1,4 @@
-//! The admin API as its clients meet it: what it does, and what it refuses.
+//! The admin API over HTTP: its operations and its refusals.
 
 mod erase;
 mod workspaces;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
     only_an_admin_key_opens_it,
-    a_page_whose_name_was_rebound_to_this_machine_is_turned_away,
+    a_page_with_a_rebound_dns_name_is_refused,
     a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed,
     a_key_names_exactly_what_its_kind_needs,
     the_key_that_asks_cannot_revoke_itself,
@@ -19,14 +19,14 @@ leadhost_tests::on_every_store! {
     a_file_with_problems_is_refused_whole_with_all_of_them,
     a_secret_counts_from_the_apply_that_changed_it,
     a_delivery_is_listed_shown_and_replayed_without_harm,
-    what_cannot_be_found_or_read_is_refused_in_words,
+    unknown_and_unreadable_things_are_refused_with_a_reason,
     a_quarantined_delivery_is_released_only_when_its_proof_holds,
     a_connection_is_paused_and_resumed_by_any_of_its_names,
-    what_is_no_component_is_refused_and_a_check_keeps_nothing,
+    bytes_that_are_no_component_are_refused_and_a_check_stores_nothing,
     a_stored_version_is_activated_by_the_beginning_of_its_digest,
 }
 
-/// A host and an operator's key to it.
+/// A host, and an operator's key to it.
 struct Operator {
     host: Host,
     key: PlainKey,
@@ -39,7 +39,7 @@ impl Operator {
         Self { host, key }
     }
 
-    /// With the mapping converter at work and one workspace that uses it.
+    /// With the mapping converter active, and one workspace that uses it.
     async fn with_workspace(on: On) -> (Self, Value) {
         let operator = Self::new(on).await;
         let wasm = component("plugins/converter-mapping.wasm");
@@ -71,7 +71,7 @@ impl Operator {
         self.post("/apply", file).await
     }
 
-    /// A lead posted to the workspace's form with this token.
+    /// Posts a lead with this token to the workspace's form.
     async fn lead(&self, report: &Value, token: &str, id: &str) -> Answer {
         let connection = report["connections"]["form"].as_str().unwrap();
         self.host
@@ -123,7 +123,7 @@ async fn only_an_admin_key_opens_it(on: On) {
         .expect(404);
 }
 
-async fn a_page_whose_name_was_rebound_to_this_machine_is_turned_away(on: On) {
+async fn a_page_with_a_rebound_dns_name_is_refused(on: On) {
     let operator = Operator::new(on).await;
     let ask = |host: &str| {
         Ask::new(
@@ -289,7 +289,7 @@ async fn a_delivery_is_listed_shown_and_replayed_without_harm(on: On) {
     );
 }
 
-async fn what_cannot_be_found_or_read_is_refused_in_words(on: On) {
+async fn unknown_and_unreadable_things_are_refused_with_a_reason(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let check = async |path: &str, status: u16, part: &str| {
         let answer = operator.ask("GET", path).send().await.expect(status);
@@ -349,7 +349,7 @@ async fn a_connection_is_paused_and_resumed_by_any_of_its_names(on: On) {
         .expect(404);
 }
 
-async fn what_is_no_component_is_refused_and_a_check_keeps_nothing(on: On) {
+async fn bytes_that_are_no_component_are_refused_and_a_check_stores_nothing(on: On) {
     let operator = Operator::new(on).await;
     let check = async |path: &str, body: Vec<u8>, status: u16| {
         let answer = operator.ask("POST", path).body(body).send().await;

@@ -1,6 +1,5 @@
-//! A copy that is taken while leads come in is the store as it was at one
-//! moment: it holds what was acknowledged before, nothing after a gap, and a
-//! service starts from it.
+//! A backup that is taken while leads come in is the store as it was at one moment: it holds
+//! every lead acknowledged before it, nothing after a gap, and a service starts from it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,17 +13,17 @@ use leadhost_tests::{Ask, On, figures, until};
 
 use crate::crash::{prepare, start};
 
-/// Copies taken while leads come in.
+/// Backups taken while leads come in.
 fn copies() -> usize {
     figures::size("LEADHOST_COPIES", 8)
 }
 
-/// Acknowledged leads between two copies.
+/// Acknowledged leads between two backups.
 const BETWEEN: usize = 150;
 
 const SENDERS: usize = 8;
 
-/// A copy, and how far each sender was before it began.
+/// A backup, and how many leads each sender had acknowledged before it began.
 struct Copied {
     file: PathBuf,
     before: Vec<usize>,
@@ -32,7 +31,7 @@ struct Copied {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn copies_under_load_hold_what_was_acknowledged_and_nothing_after_a_gap() {
+async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = prepare(folder.path()).await;
     let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
@@ -62,7 +61,7 @@ async fn copies_under_load_hold_what_was_acknowledged_and_nothing_after_a_gap() 
     load.end().await;
 
     let live = deals(service.address("data"), &key).await;
-    // A pull that begins now ends past every copy.
+    // A pull that begins now ends after every backup.
     let cursor = page(service.address("data"), &key, "limit=1").await["next_cursor"].clone();
     let cursor = text(&cursor);
     assert!(service.stop());
@@ -98,7 +97,7 @@ async fn copies_under_load_hold_what_was_acknowledged_and_nothing_after_a_gap() 
         );
         let answer = answer.send().await.expect(400);
         assert!(answer.text().contains("rebuild"), "{}", answer.text());
-        // It goes on from there.
+        // The restored service accepts new leads.
         let accepted = post(&mut None, service.address("gateway"), &path, "lead-after").await;
         assert_eq!(accepted, Some(true));
         assert!(service.stop());
@@ -125,7 +124,8 @@ async fn a_copy_never_replaces_a_file_and_says_what_it_cannot_copy() {
     let said = service.run(&["backup", &to]);
     assert!(said.contains("sealing.key"), "{said}");
     assert!(fails(&["backup", &to]).contains("never replaces"));
-    // In a folder it finds a name by itself, and what was cut off is not in the way of others.
+    // In a folder it chooses a name itself, and a partial file of an interrupted backup is not
+    // in its way.
     let shelf = folder.path().join("shelf");
     std::fs::create_dir(&shelf).expect("a folder");
     let said = service.run(&["backup", &shelf.display().to_string(), "--json"]);
@@ -135,7 +135,7 @@ async fn a_copy_never_replaces_a_file_and_says_what_it_cannot_copy() {
     assert_eq!(made.metadata().expect("it").len(), said["bytes"]);
     std::fs::write(shelf.join("cut.db.part"), "half").expect("a file");
     let cut = shelf.join("cut.db").display().to_string();
-    assert!(fails(&["backup", &cut]).contains("cut off"));
+    assert!(fails(&["backup", &cut]).contains("interrupted"));
 
     let message = fails(&[
         "backup",
@@ -148,13 +148,13 @@ async fn a_copy_never_replaces_a_file_and_says_what_it_cannot_copy() {
 }
 
 #[tokio::test]
-async fn a_copy_beside_the_log_of_another_file_is_refused_at_the_start() {
+async fn a_copy_next_to_the_log_of_another_file_is_refused_at_the_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut service = Service::start(folder.path(), &[]);
     let copy = folder.path().join("copy.db");
     service.run(&["backup", &copy.display().to_string()]);
     service.run(&["apply", &workspace(folder.path()), "--dry-run"]);
-    // Killed, so that its log stays.
+    // Killed, so that its log remains.
     service.run(&["apply", &workspace(folder.path())]);
     service.kill();
     let log = folder.path().join("leadhost.db-wal");
@@ -190,7 +190,7 @@ fn workspace(folder: &Path) -> String {
     file.display().to_string()
 }
 
-/// A folder as an operator makes it: the copy, and the key from where it is kept.
+/// Restores a folder as an operator does: the backup, and the key from where it is kept.
 fn restored(from: &Path, copy: &Path) -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a folder");
     std::fs::copy(copy, home.path().join("leadhost.db")).expect("the copy");
@@ -227,7 +227,7 @@ async fn page(to: std::net::SocketAddr, key: &str, query: &str) -> serde_json::V
     ask(to, key, query).send().await.expect(200).json()
 }
 
-/// Every deal's stamp by its external id.
+/// Returns every deal's stamp by its external id.
 async fn deals(to: std::net::SocketAddr, key: &str) -> BTreeMap<String, String> {
     let mut deals = BTreeMap::new();
     let mut from = String::new();
@@ -245,7 +245,7 @@ async fn deals(to: std::net::SocketAddr, key: &str) -> BTreeMap<String, String> 
     }
 }
 
-/// Senders, each of which sends its next lead when the one before was acknowledged.
+/// Senders that each send a lead after the previous one was acknowledged.
 struct Load {
     ended: Arc<AtomicBool>,
     acknowledged: Arc<Vec<AtomicUsize>>,
@@ -268,7 +268,11 @@ impl Load {
                             break;
                         }
                         let answer = post(&mut connection, to, &path, &lead(sender, number)).await;
-                        assert_eq!(answer, Some(true), "the service goes on beside the copies");
+                        assert_eq!(
+                            answer,
+                            Some(true),
+                            "the service keeps running during the copies"
+                        );
                         acknowledged[sender].store(number + 1, Ordering::SeqCst);
                     }
                 })
@@ -286,7 +290,7 @@ impl Load {
         each.map(|count| count.load(Ordering::SeqCst)).collect()
     }
 
-    /// At most one more is on its way.
+    /// At most one more is in flight.
     fn sent(&self) -> Vec<usize> {
         self.acknowledged().iter().map(|count| count + 1).collect()
     }

@@ -1,4 +1,4 @@
-//! The program as an operator types it: the service as a process, and the
+//! The program as an operator uses it: the service as a process, and the
 //! commands against it.
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
     the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart,
-    the_lines_to_try_work_as_they_are,
+    the_quickstarts_commands_work_as_they_are,
     every_command_works_against_a_running_service,
     a_refusal_says_what_to_do,
 }
@@ -24,7 +24,7 @@ fn quickstart() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/quickstart/workspace.toml")
 }
 
-/// The quickstart's service, in a data folder of its own.
+/// The quickstart's service, in its own data folder.
 fn demo(on: &On, folder: &Path) -> Service {
     let inbox = target().join("plugins");
     let file = quickstart();
@@ -49,7 +49,8 @@ fn keys(folder: &Path) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// A portal's lead to the demo workspace, proven as its keys file says.
+/// Sends a portal's lead to the demo workspace, with the credentials from its
+/// keys file.
 async fn portal_lead(service: &Service, keys: &Value, id: &str) -> Value {
     let connection = keys["connections"]["portal"].as_str().unwrap();
     let mut ask = service.ask("gateway", "POST", &format!("/ingest-lead/{connection}"));
@@ -82,7 +83,7 @@ async fn the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart
         "converted"
     );
     assert_eq!(deals(&service, &made).await, 1);
-    assert!(service.stop(), "it ends well");
+    assert!(service.stop(), "it exits successfully");
     assert!(!folder.path().join("service.json").exists());
 
     let service = demo(&on, folder.path());
@@ -102,15 +103,15 @@ async fn the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart
 }
 
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
-async fn the_lines_to_try_work_as_they_are(on: On) {
+async fn the_quickstarts_commands_work_as_they_are(on: On) {
     let there = |tool: &str| Command::new(tool).arg("--help").output().is_ok();
     if !there("curl") || !there("openssl") {
-        eprintln!("LEFT OUT: the quickstart's lines need curl and openssl");
+        eprintln!("LEFT OUT: the quickstart's commands need curl and openssl");
         return;
     }
     let folder = folder();
     let service = demo(&on, folder.path());
-    // Known before the first greeting, on a busy machine too.
+    // Known before the first greeting, even on a busy machine.
     service.run(&["instance", "sync-templates", "assistant"]);
     let tried = Command::new("sh")
         .arg(quickstart().with_file_name("try-it.sh"))
@@ -122,7 +123,7 @@ async fn the_lines_to_try_work_as_they_are(on: On) {
     let said = String::from_utf8_lossy(&tried.stdout);
     assert!(tried.status.success(), "{said}");
     let lines: Vec<&str> = said.lines().collect();
-    // The lead form's lead waits for its fetch.
+    // The lead of the lead form waits for its fetch.
     for (line, part) in ["converted", "queued", "converted", "Helena", "Demo", "Rui"]
         .iter()
         .enumerate()
@@ -145,7 +146,7 @@ async fn the_lines_to_try_work_as_they_are(on: On) {
 }
 
 #[test]
-fn what_is_in_the_data_folder_is_for_its_owner_only() {
+fn the_data_folder_is_readable_by_its_owner_only() {
     let folder = folder();
     let _service = demo(&On::Sqlite, folder.path());
     for entry in std::fs::read_dir(folder.path()).unwrap() {
@@ -171,7 +172,7 @@ async fn every_command_works_against_a_running_service(on: On) {
     check(&["connection", "list"], "/ingest-lead/");
     check(&["connection", "pause", "lead-form"], "paused");
     check(&["connection", "list"], "by an operator");
-    check(&["connection", "resume", "demo/lead-form"], "go on");
+    check(&["connection", "resume", "demo/lead-form"], "resumed");
     check(&["delivery", "list", "--connection", "portal"], delivery);
     check(&["delivery", "show", delivery], "Ada Prado");
     check(&["delivery", "replay", delivery], "converted");
@@ -185,17 +186,17 @@ async fn every_command_works_against_a_running_service(on: On) {
     let owner = ["owner", "add", "Olavo@example.com", "--name", "Olavo Sá"];
     let of_demo = ["--workspace", "demo"];
     check(&[&owner[..], &of_demo].concat(), "Added olavo@example.com");
-    check(&[&owner[..], &of_demo].concat(), "so before");
+    check(&[&owner[..], &of_demo].concat(), "No change");
     check(&[&["owner", "list"][..], &of_demo].concat(), "Olavo Sá");
     let deal = answer["leads"][0]["dealId"].as_str().unwrap();
-    check(&["deal", "show", deal], "Nobody has changed it");
+    check(&["deal", "show", deal], "It has not been changed");
     check(&["instance", "list"], "/channel-webhook/");
     check(&["instance", "sync-templates", "assistant"], "2 of 2");
     check(&["instance", "show", "assistant"], "visit_reminder");
     check(&["instance", "pause", "assistant"], "sends nothing");
     check(&["instance", "list"], "paused: by an operator");
     check(&["instance", "resume", "demo/assistant"], "sends again");
-    check(&["outbox"], "No message yet");
+    check(&["outbox"], "No messages");
     let reply = ["outbox", "reply", "+5511900000001", "Oi"];
     check(
         &[&reply[..], &["--instance", "launches"]].concat(),
@@ -207,14 +208,14 @@ async fn every_command_works_against_a_running_service(on: On) {
     );
     let listed: Value = serde_json::from_str(&service.run(&["outbox", "--json"])).unwrap();
     let message = listed["messages"][0]["id"].as_str().unwrap();
-    check(&["outbox", "status", message, "read"], "came in");
+    check(&["outbox", "status", message, "read"], "Received as");
     check(
         &["delivery", "list", "--instance", "launches"],
         "(instance ",
     );
     let erase = ["contact", "erase", "--phone", "+5511987654321"];
     let erase = [&erase[..], &of_demo].concat();
-    check(&[&erase[..], &["--dry-run"]].concat(), "WOULD GO");
+    check(&[&erase[..], &["--dry-run"]].concat(), "WOULD BE REMOVED");
     check(&["contact", "erasures"], "CONTACT");
     let unasked = leadhost(folder.path(), &erase);
     assert_eq!(unasked.status.code(), Some(2));
@@ -262,7 +263,7 @@ async fn every_command_works_against_a_running_service(on: On) {
     let key = key.to_str().unwrap();
     check(&["plugin", "keygen", key], "ed25519:");
     let again = service.fail(&["plugin", "keygen", key]);
-    assert!(again.contains("is there already"), "{again}");
+    assert!(again.contains("already exists"), "{again}");
     let signed = folder.path().join("signed.wasm");
     let signed = signed.to_str().unwrap();
     let mapping = mapping.to_str().unwrap();
@@ -463,7 +464,7 @@ fn a_folder_is_served_by_one_process_and_with_its_own_sealing_key() {
     first.run(&["delivery", "list"]);
     assert!(first.stop());
     let figure = format!(
-        "{OPENERS} processes want a file that one serves: all {OPENERS} are refused, and the one goes on"
+        "{OPENERS} processes open a file that one already serves: all {OPENERS} are refused, and that one keeps running"
     );
     figures::tell("second", Some(&On::Sqlite), None, &figure);
     std::fs::remove_file(folder.path().join("sealing.key")).unwrap();

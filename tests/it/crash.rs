@@ -1,5 +1,5 @@
-//! The service ends without warning, again and again, while leads come in: what
-//! it acknowledged is there, and nothing is there twice.
+//! The service is killed repeatedly while leads come in: every acknowledged lead
+//! is stored exactly once.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use serde_json::Value;
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    what_was_acknowledged_survives_kill_after_kill_and_comes_once,
+    every_acknowledged_lead_survives_repeated_kills_exactly_once,
 }
 
-/// Ends of the service in one run. On a database each costs more of the
-/// machine, and the file's own recovery is not in it.
+/// Kills in one run. On a database each takes more time, and the file's own
+/// recovery is not part of it.
 fn kills(on: &On) -> usize {
     let kills = figures::size("LEADHOST_KILLS", 100);
     match on {
@@ -23,16 +23,16 @@ fn kills(on: &On) -> usize {
     }
 }
 
-/// Senders at work when it ends.
+/// Active senders when it is killed.
 const SENDERS: usize = 16;
 
-/// Acknowledged leads after which a life of the service ends: the count differs
-/// from life to life, so that it ends at every point of a commit.
+/// Acknowledged leads before a kill: the number differs from life to life, so that
+/// a kill hits every point of a commit.
 fn lifetime(life: usize) -> usize {
     40 + (life * 37) % 160
 }
 
-/// With a rate at which everything that was sent is read back in no time.
+/// With a rate limit that lets the test read everything back quickly.
 pub(crate) const WORKSPACE: &str = r#"
 [workspace]
 slug = "crash"
@@ -52,7 +52,7 @@ instance = "assistant"
 plugin = "grupo-olx"
 "#;
 
-async fn what_was_acknowledged_survives_kill_after_kill_and_comes_once(on: On) {
+async fn every_acknowledged_lead_survives_repeated_kills_exactly_once(on: On) {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = prepare_on(&on, folder.path()).await;
     let path = address(&keys);
@@ -86,13 +86,13 @@ async fn what_was_acknowledged_survives_kill_after_kill_and_comes_once(on: On) {
     figures::tell("kills", Some(&on), None, &figure);
 }
 
-/// Where the portal's leads go.
+/// The path for the portal's leads.
 pub(crate) fn address(keys: &Value) -> String {
     let connection = keys["connections"]["portal"].as_str();
     format!("/ingest-lead/{}", connection.expect("a connection"))
 }
 
-/// A SQLite file with one converter and one workspace; the keys.
+/// Prepares a SQLite file with one converter and one workspace. Returns the keys.
 pub(crate) async fn prepare(folder: &Path) -> Value {
     prepare_on(&On::Sqlite, folder).await
 }
@@ -106,7 +106,8 @@ pub(crate) fn portal() -> Vec<u8> {
     component("plugins/converter-grupo-olx.wasm")
 }
 
-/// The keys of a service that took one plugin and a workspace in, and was stopped.
+/// Starts a service, installs one plugin, applies a workspace, and stops it.
+/// Returns the keys.
 pub(crate) async fn applied_on(on: &On, folder: &Path, component: &[u8], file: &str) -> Value {
     applied_with(on, folder, &[component], file).await
 }

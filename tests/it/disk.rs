@@ -1,6 +1,6 @@
-//! A disk that is really full: a small file system of its own, where the machine
-//! lets the test mount one. Reads go on, writes are refused with words, and when
-//! there is room again the service takes leads as before.
+//! A disk that is really full: a small file system, if the machine lets the test
+//! mount one. Reads still work, writes are refused with a reason, and once there
+//! is room the service accepts leads as before.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,11 +11,11 @@ use leadhost_tests::{On, Service, figures, until};
 
 use crate::crash::{address, prepare, start};
 
-/// A file system in memory; gone when it is dropped.
+/// A file system in memory. It is unmounted when it is dropped.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
-    /// None where mounting is not permitted.
+    /// `None` if mounting is not permitted.
     fn mount(mebibytes: u32) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a folder");
         let mounted = Command::new("mount")
@@ -40,10 +40,10 @@ impl Drop for SmallDisk {
 
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
-async fn a_full_disk_refuses_writes_only_and_leads_come_in_again_when_there_is_room() {
+async fn a_full_disk_refuses_only_writes_and_leads_are_accepted_again_once_there_is_room() {
     let Some(disk) = SmallDisk::mount(32) else {
         eprintln!(
-            "LEFT OUT: no small file system can be mounted here; the store's own bound stands for it in other tests"
+            "LEFT OUT: no small file system can be mounted here; other tests cover it by the store's own bound"
         );
         return;
     };
@@ -58,7 +58,7 @@ async fn a_full_disk_refuses_writes_only_and_leads_come_in_again_when_there_is_r
     let filler = folder.join("filler");
     fill(&filler);
 
-    // Some pages may be free inside the store's files: they are used up first.
+    // Some pages inside the store's files may be free: they are used up first.
     let mut refused = false;
     for number in 0..20_000 {
         if !take(
@@ -73,16 +73,16 @@ async fn a_full_disk_refuses_writes_only_and_leads_come_in_again_when_there_is_r
             break;
         }
     }
-    assert!(refused, "a full disk takes no more leads");
+    assert!(refused, "a full disk refuses leads");
     let seen = export(service.address("data"), key).await;
     assert!(
         acknowledged.iter().all(|id| seen.contains_key(id)),
-        "reads go on"
+        "reads still work"
     );
 
     std::fs::remove_file(&filler).expect("the filler is there");
     let freed = Instant::now();
-    until("leads come in again when there is room", async || {
+    until("leads are accepted again once there is room", async || {
         let took = take(&service, &path, "after", &mut acknowledged).await;
         took.then_some(())
     })
@@ -95,14 +95,14 @@ async fn a_full_disk_refuses_writes_only_and_leads_come_in_again_when_there_is_r
         .collect();
     assert!(lost.is_empty(), "lost: {lost:?}");
     let figure = format!(
-        "a file system of 32 MiB that is full: leads refused, the export goes on, leads taken {:.1} s after there was room, 0 of {} acknowledged lost",
+        "a file system of 32 MiB that is full: leads refused, exports still served, leads accepted {:.1} s after there was room, 0 of {} acknowledged lost",
         recovered.as_secs_f64(),
         acknowledged.len()
     );
     figures::tell("full", Some(&On::Sqlite), None, &figure);
 }
 
-/// Whether the lead was acknowledged.
+/// Sends a lead. Returns whether it was acknowledged.
 async fn take(service: &Service, path: &str, id: &str, acknowledged: &mut Vec<String>) -> bool {
     let took = post(&mut None, service.address("gateway"), path, id).await == Some(true);
     if took {
@@ -111,7 +111,7 @@ async fn take(service: &Service, path: &str, id: &str, acknowledged: &mut Vec<St
     took
 }
 
-/// Writes until nothing more fits.
+/// Writes until the disk is full.
 fn fill(path: &Path) {
     use std::io::Write as _;
     let mut file = std::fs::File::create(path).expect("a file");

@@ -1,5 +1,5 @@
-//! No stamp goes backwards, whatever becomes of the machine that the store is
-//! on: after a fail-over or a restore a host reads at once and writes later.
+//! No stamp goes backwards, whatever happens to the machine of the store: after a
+//! fail-over or a restore a host reads at once and writes later.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use crate::crash::{address, prepare, prepare_on, start, start_on};
 const WAIT: Duration = Duration::from_secs(4);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_fail_over_reads_go_on_and_writes_wait() {
+async fn after_a_fail_over_reads_continue_and_writes_wait() {
     let Some(server) = postgres::private().await else {
         return;
     };
@@ -33,7 +33,7 @@ async fn after_a_fail_over_reads_go_on_and_writes_wait() {
     accepted(gateway, &path, "before").await;
     let before = stamps(data, &keys).await.expect("it reads");
 
-    // A test that is late to look makes it longer, and never too short.
+    // If the test looks late, the measured time is longer, never too short.
     let begun = Instant::now();
     server.fail_over();
     until("it reads again", async || stamps(data, &keys).await).await;
@@ -45,7 +45,8 @@ async fn after_a_fail_over_reads_go_on_and_writes_wait() {
     assert!(after["after"] > before["before"]);
     assert!(service.stop());
 
-    // Another one while nothing runs; a host that was here before, and one that was not.
+    // Another fail-over while no host runs; then one host that knew the store before,
+    // and one that did not.
     server.fail_over();
     let fresh = tempfile::tempdir().expect("a folder");
     std::fs::copy(
@@ -61,7 +62,7 @@ async fn after_a_fail_over_reads_go_on_and_writes_wait() {
         accepted(service.address("gateway"), &path, "later").await;
         assert!(service.stop());
     }
-    // Once it was waited for, it is known.
+    // After it has waited once, the host remembers the state.
     let service = start_on(&on, folder.path(), &[]).await;
     accepted(service.address("gateway"), &path, "last").await;
     let log = service.log();
@@ -81,7 +82,7 @@ async fn after_a_restore_of_a_file_writes_wait() {
     accepted(service.address("gateway"), &path, "gone").await;
     let stamps_before = stamps(service.address("data"), &keys).await.expect("rows");
     assert!(service.stop());
-    // It looks at the start how far the store is.
+    // At its start the host looks up the high-water mark of the store.
     assert!(start(folder.path(), &[]).await.stop());
 
     let file = folder.path().join("leadhost.db");
@@ -89,7 +90,7 @@ async fn after_a_restore_of_a_file_writes_wait() {
     for end in ["-wal", "-shm"] {
         let mut name = file.as_os_str().to_owned();
         name.push(end);
-        // After a clean end they are not there.
+        // After a clean stop they do not exist.
         let _ = std::fs::remove_file(name);
     }
     let begun = Instant::now();
@@ -108,7 +109,7 @@ async fn after_a_restore_of_a_file_writes_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_clock_that_is_behind_the_stamps_makes_none_that_is_lower() {
+async fn a_clock_behind_the_stamps_makes_no_lower_stamp() {
     let ahead = "update feed_clock set last_us = last_us + 3600000000";
     let folder = tempfile::tempdir().expect("a folder");
     check_ahead(&On::Sqlite, folder.path(), async || {
@@ -162,7 +163,7 @@ async fn check_ahead(on: &On, folder: &Path, turn: impl AsyncFn()) {
     assert!(service.stop());
 }
 
-/// Sends it until it is acknowledged, as a source would.
+/// Sends the lead until it is acknowledged, as a source would.
 async fn accepted(to: SocketAddr, path: &str, lead: &str) {
     until("the lead is accepted", async || {
         (post(&mut None, to, path, lead).await == Some(true)).then_some(())
@@ -170,7 +171,7 @@ async fn accepted(to: SocketAddr, path: &str, lead: &str) {
     .await;
 }
 
-/// Stamps of deals by external id; none while it cannot be read.
+/// Returns the stamps of deals by external id; `None` while they cannot be read.
 async fn stamps(to: SocketAddr, keys: &Value) -> Option<BTreeMap<String, String>> {
     let key = keys["workspaceKey"].as_str().expect("a key");
     let answer = Ask::new(to, Method::GET, "/v1/export/deals?limit=1000")

@@ -1,5 +1,5 @@
-//! The gateway as a partner's system meets it: deals that are found, changed,
-//! made and noted on, by real HTTP.
+//! The gateway API for a partner's system: deals are found, changed and made,
+//! and notes are added, over HTTP.
 
 mod bad_input;
 mod create;
@@ -15,7 +15,7 @@ use leadhost::store::{DealPast, PlannedOwner, PlannedProduct};
 use leadhost_tests::{Answer, Ask, Host, On, Seeded};
 use serde_json::{Value, json};
 
-/// No deal's id.
+/// An id that no deal has.
 const NOBODY: &str = "00000000-0000-7000-8000-000000000000";
 
 /// A host with a workspace that has owners and products, and a partner in it.
@@ -29,12 +29,13 @@ impl Seat {
         Self::at(Host::new(on).await).await
     }
 
-    /// The workspace "demo" of this host, with what the tests name.
+    /// The workspace "demo" of this host, with the owners and products that the
+    /// tests use.
     async fn at(host: Host) -> Self {
         let seeded = host
             .workspace_with("demo", |plan| {
                 plan.partners.push("other".to_owned());
-                // The tests look at exports again and again.
+                // The tests read exports often.
                 plan.rate_limit = 100_000;
                 plan.owners = [("Rui Reis", "rui@example.com"), ("Eva", "eva@example.com")]
                     .map(|(name, email)| PlannedOwner {
@@ -54,7 +55,7 @@ impl Seat {
         Self { host, seeded }
     }
 
-    /// A deal that came through the partner's connection.
+    /// Makes a deal through the partner's connection.
     async fn ana(&self) -> DealId {
         let lead = self
             .host
@@ -62,7 +63,7 @@ impl Seat {
         lead.await
     }
 
-    /// A key of the workspace's other partner.
+    /// Makes a key of the workspace's other partner.
     async fn other(&self, kind: KeyKind) -> PlainKey {
         let workspace = self.seeded.workspace;
         let partners = self.host.store().partners(workspace).await.unwrap();
@@ -97,14 +98,14 @@ impl Seat {
         self.creating().json(&body).send().await
     }
 
-    /// What `GET /deal` shows.
+    /// Returns the results of `GET /deal`.
     async fn find(&self, query: &str) -> Vec<Value> {
         let ask = self.host.get(&format!("/deal?{query}"));
         let found = ask.partner(&self.seeded.partner_key).send().await;
         found.expect(200).json().as_array().expect("a list").clone()
     }
 
-    /// The one deal with this id, as it is shown.
+    /// Returns the one deal with this id, as `GET /deal` shows it.
     async fn shown(&self, deal: impl Display) -> Value {
         let found = self.find(&format!("dealId={deal}")).await;
         let [deal] = found.as_slice() else {
@@ -122,7 +123,7 @@ impl Seat {
             .clone()
     }
 
-    /// The deal as it is exported.
+    /// Returns the exported deal.
     async fn exported(&self, deal: impl Display) -> Value {
         let deal = deal.to_string();
         let mut rows = self.rows("deals").await.into_iter();
@@ -144,7 +145,7 @@ fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
 
-/// The message of a refusal in the shape of the gateway.
+/// Returns the message of a refusal in the gateway's format.
 #[track_caller]
 fn refusal(answer: &Answer, status: u16) -> String {
     let body = answer.json();
@@ -155,7 +156,7 @@ fn refusal(answer: &Answer, status: u16) -> String {
     text(&body["message"])
 }
 
-/// The issues of a 400.
+/// Returns the issues of a 400.
 #[track_caller]
 fn issues(answer: &Answer) -> Vec<Value> {
     let message = refusal(answer, 400);
@@ -163,7 +164,7 @@ fn issues(answer: &Answer) -> Vec<Value> {
     issues.as_array().expect("a list").clone()
 }
 
-/// The issues of a 400, each as its code and its path.
+/// Returns the issues of a 400, each as its code and its path.
 #[track_caller]
 fn places(answer: &Answer) -> Vec<(String, String)> {
     let issues = issues(answer);
@@ -193,7 +194,7 @@ fn check_places(answer: &Answer, expect: &[(&str, &str)], what: impl Display) {
     assert_eq!(found, expect, "{what}");
 }
 
-/// A note that is right in every way.
+/// A valid note.
 fn note() -> Value {
     json!({
         "type": "success",

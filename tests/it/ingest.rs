@@ -1,5 +1,5 @@
-//! The way of a lead through a whole host, by real HTTP, with the converters
-//! that the service comes with.
+//! The path of a lead through a whole host, over HTTP, with the first-party
+//! converters.
 
 mod answers;
 mod checks;
@@ -30,7 +30,7 @@ partner = "acme"
 plugin = "example-form"
 "#;
 
-/// A host with the example form, and its connection.
+/// A host with the example form and its connection.
 async fn form(on: On) -> (Host, Declared) {
     let host = Host::working(on).await;
     let declared = with_form(&host).await;
@@ -42,7 +42,7 @@ async fn with_form(host: &Host) -> Declared {
     host.declare(FORM).await
 }
 
-/// A connection of the misbehaving converter that does this.
+/// A connection of the misbehaving converter with this word.
 pub fn harm(name: &str, word: &str, size: u64) -> String {
     format!(
         r#"
@@ -55,7 +55,7 @@ config = {{ do = "{word}", size = {size} }}
     )
 }
 
-/// What the form sends of a person.
+/// The form's data of a person.
 fn lead(id: &str, name: &str, phone: &str) -> Value {
     json!({"id": id, "nome": name, "telefone": phone, "imovel": "AP-10", "mensagem": "Posso visitar?"})
 }

@@ -1,6 +1,6 @@
-//! The example converter in three languages, and the sandbox in two, held to the
-//! same golden cases through the host's own runtime: what one toolchain reads
-//! differently from another is a fault of the contract, and is found here.
+//! The example converter in three languages and the sandbox in two, checked against the
+//! same golden cases in the host's own runtime. If toolchains read the contract
+//! differently, the contract is at fault, and this test finds it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -77,12 +77,12 @@ async fn holds_the_adapters_contract(file: &str) {
     );
 }
 
-/// The component as the host takes it, with all cases of the folder passed. None
-/// where it was not built and need not be.
+/// Loads the component as the host does, after all cases of the folder passed. `None`
+/// if it was not built and is not required.
 async fn tried(file: &str, golden: &str) -> Option<(Plugins, Prepared)> {
     let wasm = components::guest(file)?;
     let plugins = plugins(file);
-    // Preparing runs the cases that the component carries.
+    // Preparing runs the component's own golden cases.
     let prepared = prepare(&plugins, wasm).await;
     assert_eq!(
         prepared.golden as usize,
@@ -92,7 +92,8 @@ async fn tried(file: &str, golden: &str) -> Option<(Plugins, Prepared)> {
     Some((plugins, prepared))
 }
 
-/// A batch as large as a body may be, within the memory and the time of a call.
+/// Converts the largest batch that fits a body, within the memory and the time of a
+/// call.
 async fn reads_four_mebibytes(plugins: &Plugins, prepared: &Prepared) {
     let batch = batch(4 << 20, lead);
     let leads = batch.len();
@@ -114,8 +115,8 @@ async fn reads_four_mebibytes(plugins: &Plugins, prepared: &Prepared) {
     );
 }
 
-/// What a call gives that takes no more processor time than it may. On a busy machine
-/// the wall clock may have the last word before: then it is made again.
+/// Returns the result of a call that must fit its processor time. On a busy machine it
+/// may hit the wall-clock limit first; then it is repeated.
 async fn within_its_budget<T>(call: impl AsyncFn() -> Result<T, CallError>) -> T {
     let ended = until("the call ends within its budget", async || {
         match call().await {
@@ -123,12 +124,13 @@ async fn within_its_budget<T>(call: impl AsyncFn() -> Result<T, CallError>) -> T
             ended => Some(ended),
         }
     });
-    ended.await.expect("the call ends well")
+    ended.await.expect("the call succeeds")
 }
 
 fn plugins(file: &str) -> Plugins {
     let config = Config::load(None, &[]).expect("the defaults are a configuration");
-    // Compiled code is kept by digest, so that an unchanged component is compiled once.
+    // Compiled code is cached by digest, so that an unchanged component is compiled
+    // once.
     let name = Path::new(file).file_stem().expect("a file").to_owned();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("guests")
@@ -153,10 +155,10 @@ fn cases_in(folder: &str) -> usize {
         .len()
 }
 
-/// What together has almost `bytes` bytes as JSON.
+/// A batch with almost `bytes` bytes as JSON.
 fn batch(bytes: usize, one: fn(usize) -> Value) -> Vec<Value> {
     let each = one(9_999).to_string().len() + 1;
-    // Room for what a body has around its list.
+    // Leaves room for the body around its list.
     (0..bytes / each - 1).map(one).collect()
 }
 

@@ -1,10 +1,227 @@
-//! The direction of imports holds: the domain stands alone, the store and the
-//! plugins do not know each other, and each big dependency is named in one place.
+//! Imports point one way: which module of the host may know which, in what order the files of
+//! the pipeline and of the HTTP surfaces stand, which crate depends on which, and where each big
+//! dependency is named. `ARCHITECTURE.md` describes the layers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where each crate may be named, as the beginning of a path under `host/src`.
+/// Each module of the host, and those that it may import. A module comes after all of these.
+const MODULES: [(&str, &[&str]); 17] = [
+    ("domain", &[]),
+    ("limits", &["domain"]),
+    ("config", &["domain"]),
+    ("clock", &["domain"]),
+    ("memory", &["limits"]),
+    ("seal", &["domain"]),
+    ("shutdown", &[]),
+    ("search", &["domain", "limits"]),
+    ("egress", &["domain", "limits", "seal"]),
+    ("plugin", &["clock", "config", "domain", "limits", "memory"]),
+    ("store", &["clock", "config", "domain", "limits", "memory"]),
+    (
+        "telemetry",
+        &["config", "domain", "egress", "limits", "plugin", "store"],
+    ),
+    (
+        "core",
+        &[
+            "clock",
+            "config",
+            "egress",
+            "plugin",
+            "seal",
+            "shutdown",
+            "store",
+            "telemetry",
+        ],
+    ),
+    (
+        "pipeline",
+        &[
+            "clock",
+            "config",
+            "core",
+            "domain",
+            "egress",
+            "limits",
+            "plugin",
+            "seal",
+            "search",
+            "shutdown",
+            "store",
+            "telemetry",
+        ],
+    ),
+    (
+        "http",
+        &[
+            "clock",
+            "config",
+            "core",
+            "domain",
+            "limits",
+            "memory",
+            "pipeline",
+            "plugin",
+            "search",
+            "store",
+            "telemetry",
+        ],
+    ),
+    (
+        "app",
+        &[
+            "clock", "config", "core", "http", "pipeline", "plugin", "seal", "shutdown", "store",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "app",
+            "clock",
+            "config",
+            "domain",
+            "http",
+            "limits",
+            "memory",
+            "pipeline",
+            "plugin",
+            "seal",
+            "shutdown",
+            "store",
+            "telemetry",
+        ],
+    ),
+];
+
+/// The parts of the pipeline: each imports only what stands before it.
+const PIPELINE: [&str; 48] = [
+    // State.
+    "backoff",
+    "connections",
+    "catalogue/shelves",
+    "fleet/state",
+    "keys",
+    "rollup/trouble",
+    "rollup/zones",
+    "rollup/state",
+    "templates/lists",
+    "turns",
+    "waiting",
+    "state",
+    // Steps that parts share.
+    "check",
+    "failure",
+    "mask",
+    "props",
+    "proof",
+    "routing",
+    "normalise",
+    "versions",
+    "fleet",
+    "templates",
+    "greeting",
+    "events",
+    "convert",
+    "answering",
+    "parts",
+    "held",
+    // Events of deliveries and messages, and operators' actions.
+    "fetch",
+    "send",
+    "notify",
+    "deals",
+    "desk",
+    "intake",
+    "worker",
+    "redrive",
+    "deploy",
+    "apply",
+    "replay_answers",
+    "replay",
+    "catalogue",
+    "erase",
+    "import",
+    "rollup",
+    "sweep",
+    "unanswered",
+    "key_uses",
+    "start",
+];
+
+/// The parts of the HTTP surfaces: each imports only what stands before it.
+const HTTP: [&str; 40] = [
+    "accept",
+    "budget",
+    "payload",
+    "reply",
+    "request_id",
+    "error",
+    "head",
+    "io",
+    "presence",
+    "crowd",
+    "route",
+    "failures",
+    "pace",
+    "rate",
+    "state",
+    "query",
+    "call",
+    "body",
+    "auth",
+    "conditional",
+    "decoding",
+    "encoding",
+    "lines",
+    "pieces",
+    "feed",
+    "idempotency",
+    "json",
+    "terms",
+    "zod",
+    "endpoints",
+    "openapi",
+    "docs",
+    "peer",
+    "router",
+    "answer",
+    "closing",
+    "http2",
+    "operators",
+    "tls",
+    "server",
+];
+
+/// Endpoints, each with the other ones that it may import.
+const ENDPOINTS: [(&str, &[&str]); 12] = [
+    ("admin", &[]),
+    ("analytics", &[]),
+    ("channel_webhook", &["ingest"]),
+    ("deals", &["notifications"]),
+    ("export", &[]),
+    ("health", &[]),
+    ("ingest", &[]),
+    ("notifications", &[]),
+    ("products", &[]),
+    ("reports", &[]),
+    ("tickets", &[]),
+    ("whoami", &[]),
+];
+
+/// Each crate of ours, and those that it may depend on.
+const CRATES: [(&str, &[&str]); 7] = [
+    ("leadhost-fuzz", &[]),
+    ("leadhost-golden", &["leadhost-fuzz"]),
+    ("leadhost-sdk", &["leadhost-golden"]),
+    ("leadhost", &["leadhost-fuzz", "leadhost-golden"]),
+    ("xtask", &["leadhost-golden"]),
+    ("leadhost-bench", &["leadhost", "leadhost-sdk", "xtask"]),
+    ("leadhost-tests", &["leadhost", "leadhost-golden", "xtask"]),
+];
+
+/// The places where each big dependency may be named, as path prefixes under `host/src`.
 const WHERE: [(&str, &[&str]); 5] = [
     ("sqlx", &["store/"]),
     ("rusqlite", &["store/"]),
@@ -15,62 +232,185 @@ const WHERE: [(&str, &[&str]); 5] = [
 ];
 
 #[test]
-fn the_domain_imports_nothing_of_ours() {
-    for file in sources().iter().filter(|file| file.is_in("domain/")) {
-        for (number, line) in file.code() {
-            if line.contains("crate::") {
-                let allowed = line.contains("crate::domain");
-                assert!(allowed, "{}:{number} leaves the domain: {line}", file.name);
+fn each_module_imports_only_the_modules_below_it() {
+    let sources = sources();
+    let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (at, (module, may)) in MODULES.iter().enumerate() {
+        for below in *may {
+            let is_before = MODULES[..at].iter().any(|(name, _)| name == below);
+            assert!(is_before, "`{below}` has to stand before `{module}`");
+        }
+    }
+    for source in &sources {
+        // `lib.rs` declares the modules, and `main.rs` runs the command line.
+        if ["lib.rs", "main.rs"].contains(&source.name.as_str()) {
+            continue;
+        }
+        let own = first(&source.module);
+        let known = MODULES.iter().find(|(name, _)| *name == own);
+        let (own, may) = known.unwrap_or_else(|| panic!("`{own}` is not in MODULES"));
+        for import in source.imports(&sources) {
+            let other = first(&import.module);
+            if other == *own || other.is_empty() {
+                continue;
             }
+            let allowed = may.iter().find(|name| **name == other);
+            let Some(allowed) = allowed else {
+                panic!("{}:{} imports `{other}`", source.name, import.line);
+            };
+            used.entry(own).or_default().insert(allowed);
+        }
+    }
+    for (module, may) in MODULES {
+        for other in may {
+            let is_used = used.get(module).is_some_and(|used| used.contains(other));
+            assert!(is_used, "`{module}` does not import `{other}`: take it out");
         }
     }
 }
 
 #[test]
-fn the_search_knows_the_domain_and_nothing_else_of_ours() {
-    for file in sources().iter().filter(|file| file.is_in("search/")) {
-        for (number, line) in file.code() {
-            let own = ["crate::domain", "crate::limits"];
-            let allowed = !line.contains("crate::") || own.iter().any(|own| line.contains(own));
-            assert!(allowed, "{}:{number} leaves the search: {line}", file.name);
-        }
-    }
+fn the_parts_of_the_pipeline_stand_in_one_order() {
+    in_one_order("pipeline", &PIPELINE);
 }
 
 #[test]
-fn the_store_and_the_plugins_do_not_know_each_other() {
-    let check = |folder: &str, wanted: &str| {
-        for file in sources().iter().filter(|file| file.is_in(folder)) {
-            for (number, line) in file.code() {
+fn the_parts_of_the_http_surfaces_stand_in_one_order() {
+    // It starts the surfaces, on top of all of them.
+    let all: Vec<&str> = HTTP.into_iter().chain(["listen"]).collect();
+    in_one_order("http", &all);
+}
+
+/// Holds that a part of a folder imports only the parts before it. A part is a file or a folder;
+/// of two that fit, the longer one.
+fn in_one_order(folder: &str, order: &[&str]) {
+    let sources = sources();
+    let inside = format!("{folder}/");
+    let place = |module: &str| {
+        let within = module.strip_prefix(&inside)?;
+        let fits = |part: &&str| within == *part || within.starts_with(&format!("{part}/"));
+        let part = order
+            .iter()
+            .copied()
+            .filter(fits)
+            .max_by_key(|part| part.len());
+        let part = part.unwrap_or_else(|| panic!("{module} has no place in the order"));
+        order.iter().position(|one| *one == part)
+    };
+    let mut met = BTreeSet::new();
+    for source in &sources {
+        let Some(own) = place(&source.module) else {
+            continue;
+        };
+        met.insert(own);
+        for import in source.imports(&sources) {
+            // What the folder's own `mod.rs` names again is for the modules above.
+            assert!(
+                import.module != folder,
+                "{}:{} imports `{folder}` itself: name the file",
+                source.name,
+                import.line
+            );
+            if let Some(other) = place(&import.module) {
                 assert!(
-                    !line.contains(wanted),
-                    "{}:{number} knows {wanted}: {line}",
-                    file.name
+                    other <= own,
+                    "{}:{}: `{}` stands before `{}`, which it imports",
+                    source.name,
+                    import.line,
+                    order[own],
+                    order[other]
                 );
             }
         }
-    };
-    check("store/", "crate::plugin");
-    check("plugin/", "crate::store");
-    for folder in ["store/", "plugin/"] {
-        check(folder, "crate::http");
-        check(folder, "crate::app");
-        check(folder, "crate::pipeline");
+    }
+    assert_eq!(met.len(), order.len(), "a part of {folder} is not there");
+}
+
+#[test]
+fn an_endpoint_imports_no_other_one() {
+    let sources = sources();
+    for source in &sources {
+        let Some(own) = source.module.strip_prefix("http/endpoints/").map(first) else {
+            continue;
+        };
+        let known = ENDPOINTS.iter().find(|(name, _)| *name == own);
+        let (_, may) = known.unwrap_or_else(|| panic!("`{own}` is not in ENDPOINTS"));
+        for import in source.imports(&sources) {
+            let other = import.module.strip_prefix("http/endpoints/").map(first);
+            let allowed = other.is_none_or(|other| other == own || may.contains(&other));
+            assert!(allowed, "{}:{} imports {other:?}", source.name, import.line);
+        }
+    }
+}
+
+#[test]
+fn the_decisions_of_the_store_know_no_database() {
+    let sources = sources();
+    for source in sources
+        .iter()
+        .filter(|source| source.is_in("store/decide/"))
+    {
+        for import in source.imports(&sources) {
+            let database = ["operations", "sql", "sqlite", "postgres", "row", "database"]
+                .map(|part| format!("store/{part}"));
+            let is_database = database.iter().any(|part| import.module.starts_with(part));
+            assert!(
+                !is_database,
+                "{}:{} imports {}",
+                source.name, import.line, import.module
+            );
+        }
+    }
+}
+
+#[test]
+fn each_crate_depends_only_on_the_crates_below_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut manifests = vec![];
+    for folder in [
+        "host",
+        "sdk-guest",
+        "sdk-guest/golden",
+        "tests",
+        "tests/fuzz",
+        "bench",
+        "xtask",
+    ] {
+        manifests.push(root.join(folder).join("Cargo.toml"));
+    }
+    for manifest in manifests {
+        let text = fs::read_to_string(&manifest).expect("a manifest");
+        let manifest: toml::Table = text.parse().expect("TOML");
+        let name = manifest["package"]["name"].as_str().expect("a name");
+        let known = CRATES.iter().find(|(one, _)| *one == name);
+        let (_, may) = known.unwrap_or_else(|| panic!("`{name}` is not in CRATES"));
+        for table in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let Some(dependencies) = manifest.get(table).and_then(toml::Value::as_table) else {
+                continue;
+            };
+            for other in dependencies.keys() {
+                let is_ours = CRATES.iter().any(|(one, _)| one == other);
+                assert!(
+                    !is_ours || may.contains(&other.as_str()),
+                    "`{name}` depends on `{other}`"
+                );
+            }
+        }
     }
 }
 
 #[test]
 fn a_big_dependency_is_named_in_its_place_only() {
-    for file in sources() {
+    for source in sources() {
         for (name, places) in WHERE {
-            if places.iter().any(|place| file.is_in(place)) {
+            if places.iter().any(|place| source.is_in(place)) {
                 continue;
             }
-            for (number, line) in file.code() {
+            for (number, line) in source.code() {
                 assert!(
                     !line.contains(&format!("{name}::")),
                     "{}:{number} names {name}, which belongs in {places:?}: {line}",
-                    file.name
+                    source.name
                 );
             }
         }
@@ -79,37 +419,211 @@ fn a_big_dependency_is_named_in_its_place_only() {
 
 #[test]
 fn only_the_store_names_which_stores_there_are() {
-    for file in sources() {
-        for (number, line) in file.code() {
+    for source in sources() {
+        for (number, line) in source.code() {
             // The command that serves says which file it opens.
-            let inside = file.is_in("store/") || file.is_in("cli/serve");
+            let inside = source.is_in("store/") || source.is_in("cli/serve");
             assert!(
                 inside || !line.contains("store::sqlite"),
                 "{}:{number} names one store: {line}",
-                file.name
+                source.name
             );
         }
     }
 }
 
+#[test]
+fn imports_are_read_in_every_form() {
+    let module = |name: &str, text: &str| Source::new(name.to_owned(), text.to_owned());
+    let all = [
+        module("a/mod.rs", ""),
+        module(
+            "a/b.rs",
+            "use super::c::{self, D};\nuse crate::{e, f::g::H as I};\n",
+        ),
+        module(
+            "a/c.rs",
+            "fn x() { super::b::y(); crate::e::z() }\n// use crate::f;\n",
+        ),
+        module(
+            "e.rs",
+            "mod own;\nfn x() { own::y(); }\n#[cfg(test)]\nmod tests {\nuse crate::f;\n}",
+        ),
+        module(
+            "e/own.rs",
+            "pub(in crate::a) fn y() {}\nuse crate::a::Named;\n",
+        ),
+        module("f/g.rs", ""),
+    ];
+    let check = |name: &str, expect: &[(&str, usize)]| {
+        let source = all
+            .iter()
+            .find(|one| one.name == name)
+            .expect("it is there");
+        let found: Vec<(String, usize)> = source
+            .imports(&all)
+            .into_iter()
+            .map(|import| (import.module, import.line))
+            .collect();
+        let expect: Vec<(String, usize)> = expect
+            .iter()
+            .map(|(module, line)| ((*module).to_owned(), *line))
+            .collect();
+        assert_eq!(found, expect, "{name}");
+    };
+    check("a/b.rs", &[("a/c", 1), ("a/c", 1), ("e", 2), ("f/g", 2)]);
+    check("a/c.rs", &[("a/b", 1), ("e", 1)]);
+    check("e.rs", &[("e/own", 2)]);
+    check("e/own.rs", &[("a", 2)]);
+}
+
 struct Source {
-    /// Under `host/src`.
+    /// The file under `host/src`.
     name: String,
+    /// The module as a path: `http/route` for `http/route/mod.rs` and for `http/route.rs`.
+    module: String,
     text: String,
 }
 
+/// A module that a line of a file names.
+struct Import {
+    module: String,
+    line: usize,
+}
+
 impl Source {
+    fn new(name: String, text: String) -> Self {
+        let module = name.trim_end_matches(".rs").trim_end_matches("/mod");
+        let module = if module == "lib" { "" } else { module };
+        Self {
+            module: module.to_owned(),
+            name,
+            text,
+        }
+    }
+
     fn is_in(&self, place: &str) -> bool {
         self.name.starts_with(place)
     }
 
-    /// Lines that are no comments, with their numbers.
+    /// Lines that are no comments and not of the tests, with their numbers.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let lines = self.text.lines().enumerate();
+        let tests = self.text.find("#[cfg(test)]\nmod tests {");
+        let lines = self.text[..tests.unwrap_or(self.text.len())]
+            .lines()
+            .enumerate();
         lines
             .map(|(index, line)| (index + 1, line.trim()))
             .filter(|(_, line)| !line.starts_with("//"))
     }
+
+    /// The modules that paths in the code lead to, except its own.
+    fn imports(&self, all: &[Self]) -> Vec<Import> {
+        let modules: BTreeSet<&str> = all.iter().map(|one| one.module.as_str()).collect();
+        let mut imports = Vec::new();
+        let mut code = self.code();
+        while let Some((line, text)) = code.next() {
+            let text = text.replace("pub(in crate", "pub(in ");
+            let mut whole = text.clone();
+            let is_use = ["use ", "pub use ", "pub(super) use ", "pub(crate) use "]
+                .iter()
+                .any(|start| text.starts_with(start));
+            if is_use {
+                while !whole.contains(';') {
+                    let (_, more) = code.next().expect("a whole `use`");
+                    whole.push_str(more);
+                }
+                let tree = whole.split_once("use ").expect("a `use`").1;
+                for path in branches(tree.split(';').next().unwrap_or_default()) {
+                    imports.extend(
+                        self.leads_to(&path, &modules)
+                            .map(|module| Import { module, line }),
+                    );
+                }
+                continue;
+            }
+            for path in paths(&whole) {
+                imports.extend(
+                    self.leads_to(path, &modules)
+                        .map(|module| Import { module, line }),
+                );
+            }
+        }
+        imports
+    }
+
+    /// The longest module that a path names, unless it is this one.
+    fn leads_to(&self, path: &str, modules: &BTreeSet<&str>) -> Option<String> {
+        let mut segments: Vec<&str> = path.split("::").map(str::trim).collect();
+        let mut base: Vec<&str> = self
+            .module
+            .split('/')
+            .filter(|one| !one.is_empty())
+            .collect();
+        match segments.first().copied()? {
+            "crate" => {
+                base.clear();
+                segments.remove(0);
+            }
+            "self" => {
+                segments.remove(0);
+            }
+            "super" => {
+                while segments.first() == Some(&"super") {
+                    base.pop();
+                    segments.remove(0);
+                }
+            }
+            child => {
+                let child = [base.as_slice(), &[child]].concat().join("/");
+                if !modules.contains(child.as_str()) {
+                    return None;
+                }
+            }
+        }
+        let found = (0..=segments.len()).rev().find_map(|length| {
+            let module = [base.as_slice(), &segments[..length]].concat().join("/");
+            modules.contains(module.as_str()).then_some(module)
+        })?;
+        (found != self.module).then_some(found)
+    }
+}
+
+/// The paths of a `use`: `a::{b, c::D as E}` is `a::b` and `a::c::D`.
+fn branches(tree: &str) -> Vec<String> {
+    let tree = tree.trim();
+    let Some((start, inside)) = tree.split_once('{') else {
+        let path = tree.split(" as ").next().unwrap_or_default();
+        return vec![path.trim().to_owned()];
+    };
+    let inside = inside.trim_end().strip_suffix('}').expect("a closed tree");
+    let mut depth = 0;
+    let parts = inside.split(|character| {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        character == ',' && depth == 0
+    });
+    let parts = parts.filter(|part| !part.trim().is_empty());
+    parts
+        .flat_map(branches)
+        .map(|path| format!("{start}{path}"))
+        .collect()
+}
+
+/// Paths in a line of code, as far as they are names with `::` between.
+fn paths(line: &str) -> Vec<&str> {
+    let is_of_path = |character: char| character.is_alphanumeric() || "_:".contains(character);
+    line.split(|character| !is_of_path(character))
+        .filter(|path| path.contains("::") && !path.starts_with("::"))
+        .map(|path| path.trim_end_matches(':'))
+        .collect()
+}
+
+fn first(module: &str) -> &str {
+    module.split('/').next().unwrap_or_default()
 }
 
 fn sources() -> Vec<Source> {
@@ -123,10 +637,10 @@ fn sources() -> Vec<Source> {
                 folders.push(path);
             } else if path.extension().is_some_and(|end| end == "rs") {
                 let name = path.strip_prefix(&root).expect("under the root");
-                found.push(Source {
-                    name: name.to_string_lossy().replace('\\', "/"),
-                    text: fs::read_to_string(&path).expect("UTF-8"),
-                });
+                found.push(Source::new(
+                    name.to_string_lossy().replace('\\', "/"),
+                    fs::read_to_string(&path).expect("UTF-8"),
+                ));
             }
         }
     }

@@ -1,4 +1,5 @@
-//! One binary for all tests against real parts.
+//! The tests against real parts, in one binary. `README.md` says which test
+//! belongs where.
 
 #![allow(clippy::unwrap_used)]
 

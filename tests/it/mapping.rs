@@ -1,5 +1,5 @@
 //! The mapping converter as a component in the host's own runtime: its golden
-//! cases, and the largest body that a sender may send, guessed field by field.
+//! cases, and the largest body, mapped without any configured field.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ async fn the_component_answers_its_golden_cases_and_guesses_its_way_through_four
     let config = Config::load(None, &[]).expect("the defaults are a configuration");
     let plugins = Plugins::new(&config.plugins, folder.path(), Arc::new(SystemClock))
         .expect("the engine starts");
-    // Preparing runs the cases that the component carries.
+    // Preparing runs the component's own golden cases.
     let prepared = plugins.prepare(wasm).await.expect("the component loads");
     assert_eq!(prepared.loaded.description.name, "mapping");
     assert!(prepared.golden >= 50, "{} cases", prepared.golden);
@@ -45,7 +45,7 @@ async fn the_component_answers_its_golden_cases_and_guesses_its_way_through_four
     );
 }
 
-/// Leads with a dozen fields of which nothing is configured.
+/// Leads with a dozen fields and without configuration for them.
 fn batch() -> serde_json::Value {
     let lead = |number: usize| {
         json!({

@@ -1,6 +1,6 @@
-//! Messages, by real HTTP on both sides: notifications that partners ask for go
-//! out through the adapters that the service comes with to doubles of the
-//! providers, and what comes back is exported and reported.
+//! Messages, over HTTP on both sides: partners' notifications go out through
+//! the first-party adapters to doubles of the providers, and the way back is
+//! exported and reported.
 
 mod back;
 mod cut_off;

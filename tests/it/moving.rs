@@ -1,5 +1,5 @@
-//! A store moves from a file into a database: all of it, however often the move
-//! is cut off, and whoever worked with it goes on where he was.
+//! A store moves from a file into a database: completely, however often the
+//! move is interrupted, and its clients continue where they were.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use crate::crash::start;
 
-/// Ends of a move before it is left to come through.
+/// Kills of a move before it may complete.
 fn kills() -> u64 {
     figures::size("LEADHOST_MOVE_KILLS", 32) as u64
 }
@@ -33,7 +33,7 @@ const APP_SECRET: &str = "double-app-secret";
 const PAGE: &str = "700000000000001";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go_on() {
+async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() {
     let Some(database) = empty_database().await else {
         return;
     };
@@ -42,7 +42,7 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
     let keys = fill(folder.path(), &double).await;
     let file = folder.path().join("leadhost.db");
 
-    // A client that has pulled all, and one in the middle of its pull.
+    // A client that has pulled everything, and one in the middle of its pull.
     let service = start(folder.path(), &[]).await;
     let mut client = Client::new(&keys);
     client.pull(service.address("data")).await;
@@ -95,15 +95,15 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
         "{report}"
     );
 
-    // The same once more does nothing; the file is not served by mistake.
+    // A repeated move is a no-op; the file is not served by mistake.
     let output = leadhost(folder.path(), &arguments);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && said.contains("before"), "{said}");
     let output = leadhost(folder.path(), &[&["serve"], &PORTS[..]].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("lives there"), "{said}");
+    assert!(said.contains("was moved to"), "{said}");
 
-    // Everybody goes on.
+    // Hosts and clients continue.
     let to = ["--store-url", database.url()];
     let service = start(folder.path(), &to).await;
     let data = service.address("data");
@@ -126,7 +126,8 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
     assert_eq!(known["status"], "duplicate", "{known}");
     let fresh = send(gateway, &portal, "lead-after").await;
     assert_eq!(fresh["status"], "converted", "{fresh}");
-    // What waited goes on: its pointer, its secret and its plugin came along.
+    // Waiting work continues: its pointer, its secret and its plugin were moved
+    // too.
     service.run(&["connection", "resume", "meta"]);
     until("the lead that waited is fetched", async || {
         let list = service.run(&["delivery", "list", "--connection", "meta", "--json"]);
@@ -156,18 +157,18 @@ async fn a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go
         assert_eq!(path.exists(), made, "none is made where one is needed");
         std::fs::write(path, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").expect("a file");
     }
-    // The row whose stamp it remembered comes once more, and no other old one.
+    // Only the row at the remembered stamp is read again.
     assert!(again <= 3, "{again} rows were read again");
     assert!(service.stop());
     let figure = format!(
-        "a move from SQLite to PostgreSQL killed at {} points: every row arrived, clients of the export go on, {again} rows read again",
+        "a move from SQLite to PostgreSQL killed at {} points: every row arrived, export clients continue, {again} rows read again",
         kills() + 3
     );
     figures::tell("migration", None, None, &figure);
 }
 
 #[tokio::test]
-async fn only_an_empty_database_takes_a_store_in() {
+async fn a_store_moves_only_into_an_empty_database() {
     let (Some(one), Some(other)) = (empty_database().await, empty_database().await) else {
         return;
     };
@@ -185,7 +186,7 @@ async fn only_an_empty_database_takes_a_store_in() {
     assert!(message.contains("served by another process"), "{message}");
     assert!(service.stop());
 
-    // A host was here: its first key makes the database somebody's.
+    // A host has run here: its first key is content of the database.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let service = Service::start(elsewhere.path(), &["--store-url", other.url()]);
     assert!(service.stop());
@@ -199,7 +200,7 @@ async fn only_an_empty_database_takes_a_store_in() {
 }
 
 #[tokio::test]
-async fn a_source_that_was_served_since_is_moved_anew() {
+async fn a_source_that_was_served_since_is_moved_again() {
     let Some(database) = empty_database().await else {
         return;
     };
@@ -232,7 +233,7 @@ async fn a_source_that_was_served_since_is_moved_anew() {
 }
 
 #[tokio::test]
-async fn an_earlier_move_is_not_taken_for_that_of_what_came_in_since() {
+async fn an_earlier_move_does_not_cover_later_data() {
     let Some(database) = empty_database().await else {
         return;
     };
@@ -249,7 +250,7 @@ async fn an_earlier_move_is_not_taken_for_that_of_what_came_in_since() {
         let report: Option<Value> = serde_json::from_slice(&output.stdout).ok();
         (output.status.code(), said, report)
     };
-    // The key is known without the note beside it, as after a restore.
+    // The key is known without the file `sealing.id`, as after a restore.
     let noted = folder.path().join("sealing.id");
     let id = std::fs::read_to_string(&noted).expect("the key is noted");
     std::fs::remove_file(&noted).expect("it is ours");
@@ -258,7 +259,7 @@ async fn an_earlier_move_is_not_taken_for_that_of_what_came_in_since() {
     assert_eq!(report.expect("JSON")["sealingKey"], id.trim());
     let rehearsed = deals(&database).await;
 
-    // A setting alone is content too, and a lead all the more.
+    // Even a setting is content, and so is a lead.
     for lead in [false, true] {
         std::fs::remove_file(&left).expect("the file was left");
         let service = start(folder.path(), &[]).await;
@@ -273,7 +274,7 @@ async fn an_earlier_move_is_not_taken_for_that_of_what_came_in_since() {
         let (code, said, _) = migrate(&[]);
         assert_eq!(code, Some(1), "{said}");
         let deals = format!("{rehearsed} deals");
-        for words in ["earlier move", &deals, "nothing was done", "--restart"] {
+        for words in ["earlier move", &deals, "Nothing was done", "--restart"] {
             assert!(said.contains(words), "{said}");
         }
         assert!(
@@ -297,7 +298,7 @@ async fn an_earlier_move_is_not_taken_for_that_of_what_came_in_since() {
     everything_arrived(&file, &database, &report).await;
     assert_eq!(deals(&database).await, rehearsed + 1);
 
-    // What a host took in from the database is nowhere else.
+    // Leads that a host accepted into the database are nowhere else.
     let to = ["--store-url", database.url()];
     let service = start(folder.path(), &to).await;
     let portal = address(&keys, "portal");
@@ -315,8 +316,8 @@ async fn an_earlier_move_is_not_taken_for_that_of_what_came_in_since() {
 
 const PORTS: [&str; 4] = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
 
-/// A store with everything in it: leads, repeats, what was refused, what waits
-/// for a fetch, what was fetched, what could not prove itself.
+/// A store with every kind of content: leads, repeats, refused deliveries,
+/// waiting and answered fetches, quarantined deliveries.
 async fn fill(folder: &Path, double: &GraphDouble) -> Value {
     let inbox = folder.join("inbox");
     std::fs::create_dir(&inbox).expect("a folder");
@@ -396,7 +397,8 @@ secrets = {{ app-secret = "{APP_SECRET}", "page-token/{PAGE}" = "double-page-tok
     keys
 }
 
-/// What a host does not write yet, and what a database cannot hold.
+/// Adds values that a host does not write yet, and values that a database
+/// cannot store.
 fn touch_up(file: &Path) {
     let connection = Connection::open(file).unwrap();
     for sql in [
@@ -492,8 +494,8 @@ fn touch_up(file: &Path) {
     connection.close().unwrap();
 }
 
-/// What messaging is once it is moved, beside the digests: a send waits in the
-/// queue, in nobody's hands.
+/// The messaging content after the move, besides the digests: a send waits in
+/// the queue, without a lease.
 const MESSAGING: &[(&str, i64)] = &[
     (
         "select count(*) from queue as q join sends as s on s.message_id = q.delivery_id
@@ -572,7 +574,7 @@ const MESSAGING: &[(&str, i64)] = &[
     ("select count(*) from tombstones where entity = 7", 1),
 ];
 
-/// Counts of both sides, asked of the databases themselves.
+/// Compares the counts of both sides, by queries to the databases themselves.
 async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
     let source = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let there = |sql: &str| -> i64 { source.query_row(sql, [], |row| row.get(0)).unwrap() };
@@ -593,7 +595,7 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
         rows += moved;
         let sql = format!("select count(*) from {name}");
         assert_eq!((there(&sql), count(&sql).await), (moved, moved), "{name}");
-        // No column was forgotten: each has as many values.
+        // No column was forgotten: each has as many values on both sides.
         for column in columns(&source, name) {
             if (name, column.as_str()) == ("queue", "lease_until_at") {
                 continue;
@@ -604,7 +606,7 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
     }
     assert!(rows > 5 * i64::try_from(LEADS).unwrap());
     for (sql, expect) in MESSAGING {
-        // A store whose messaging was not filled has none of it.
+        // A store without messaging content has none of it afterwards.
         let wanted = if count("select count(*) from messages").await == 0 {
             0
         } else {
@@ -612,12 +614,12 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
         };
         assert_eq!(count(sql).await, wanted, "{sql}");
     }
-    // What waits is in nobody's hands.
+    // Waiting work has no lease.
     let held = "select count(*) from queue where lease <> 0 or lease_until_at is not null";
     assert_eq!(count(held).await, 0);
     let waiting = "select count(*) from queue where item >= 0 and due_at is not null";
     assert_eq!(count(waiting).await, there("select count(*) from fetches"));
-    // Numbers go on past the greatest.
+    // Sequences continue after the greatest number.
     for table in ["answers", "deal_history", "refusals"] {
         let greatest = there(&format!("select coalesce(max(number), 0) from {table}"));
         let next = format!("select nextval(pg_get_serial_sequence('{table}', 'number'))");
@@ -638,7 +640,7 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
     source.close().unwrap();
 }
 
-/// Those that a row is written with.
+/// The columns that a row is written with.
 fn columns(source: &Connection, table: &str) -> Vec<String> {
     let sql = format!("select name from pragma_table_xinfo('{table}') where hidden = 0");
     let mut statement = source.prepare(&sql).unwrap();
@@ -672,7 +674,7 @@ async fn progress(database: &Database) -> Option<Value> {
 }
 
 async fn progress_by(connection: &mut PgConnection) -> Option<Value> {
-    // There is no table before the first run came that far.
+    // The table does not exist before the first run has come that far.
     let row = connection
         .fetch_optional("select progress::text from leadhost.moves")
         .await
@@ -687,12 +689,13 @@ fn copied(progress: &Value) -> u64 {
         .sum()
 }
 
-/// Begins a move in the smallest steps and ends it as a power cut would: some
-/// rows later, or before it has come to any.
+/// Starts a move in the smallest steps and kills it like a power cut: some rows
+/// later, or before the first row.
 async fn cut_off(folder: &Path, arguments: &[&str], database: &Database, kill: u64) {
     if kill % 4 == 3 {
         let mut child = moves(folder, arguments, "1");
-        // However many there are, they end before the move does.
+        // However many kills there are, they all come before the end of the
+        // move.
         let longest = (3_840 / kills()).max(1);
         tokio::time::sleep(Duration::from_millis((kill * 13) % longest)).await;
         child.kill().expect("it runs or has run");
@@ -778,7 +781,8 @@ fn external_ids(page: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A client of the export that keeps what it has seen and the greatest stamp.
+/// A client of the export that keeps the rows it has seen and the greatest
+/// stamp.
 struct Client {
     key: String,
     since: Option<String>,
@@ -804,7 +808,7 @@ impl Client {
             .json()
     }
 
-    /// What changed since the last time; how many rows came.
+    /// Pulls the changes since the last time. Returns the number of rows.
     async fn pull(&mut self, to: SocketAddr) -> usize {
         let mut came = 0;
         let mut query = match &self.since {

@@ -1,5 +1,5 @@
-//! Template messages that partners send, by real HTTP, over the channel that
-//! needs no network.
+//! Template messages that partners send, over HTTP, on the channel that needs
+//! no network.
 
 mod answers;
 mod classes;
@@ -13,14 +13,14 @@ use leadhost::store::{OutboxFilter, OutboxMessage};
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
 
-/// A host with an instance `bot` in a sandbox, and one without a channel.
+/// A host with an instance `bot` on a sandbox, and one without a channel.
 struct Bot {
     host: Host,
     declared: Declared,
 }
 
 impl Bot {
-    /// With this configuration of the sandbox, whose templates are known.
+    /// With this configuration of the sandbox, and a known list of templates.
     async fn new(on: On, config: Value) -> Self {
         Self::with(Options::patient(on), config).await
     }
@@ -31,7 +31,7 @@ impl Bot {
         bot
     }
 
-    /// The sandbox was not asked for its templates yet.
+    /// The sandbox has not been asked for its templates yet.
     async fn unasked(options: Options, config: Value) -> Self {
         let host = Host::working_with(options).await;
         host.converter(guests::rust_component("adapter-sandbox"))
@@ -40,14 +40,15 @@ impl Bot {
         Self { host, declared }
     }
 
-    /// Another declaration of the instances; the keys stay those of the first.
+    /// Declares the instances again; the keys stay those of the first
+    /// declaration.
     async fn declare(&mut self, file: &str) {
         let report = self.host.declare(file).await.report;
         self.declared.report.instances = report.instances;
         self.declared.report.partners = report.partners;
     }
 
-    /// The sandbox of `bot` is told something else.
+    /// Changes the configuration of the sandbox of `bot`.
     async fn tell(&mut self, config: Value) {
         self.declare(&instance("bot", &config)).await;
     }
@@ -56,7 +57,7 @@ impl Bot {
         self.declared.report.instances[name].0
     }
 
-    /// A notification that is right in every way.
+    /// A valid notification.
     fn body(&self) -> Value {
         json!({
             "name": "Ana Prado",
@@ -84,14 +85,15 @@ impl Bot {
         self.ask().json(body).send().await
     }
 
-    /// The exported message with this id.
+    /// Returns the exported message with this id.
     async fn message(&self, id: &str) -> Value {
         let rows = self.host.rows(&self.declared, "messages").await;
         let found = rows.into_iter().find(|row| row["id"] == id);
         found.expect("the message is exported")
     }
 
-    /// The answer's message, without asking the data API, which counts.
+    /// Returns the answer's message, without the data API, which has a rate
+    /// limit.
     async fn stored(&self, answer: &Answer) -> OutboxMessage {
         let filter = OutboxFilter {
             limit: 1_000,
@@ -103,7 +105,7 @@ impl Bot {
         found.expect("the message is stored")
     }
 
-    /// How far the answer's message is.
+    /// Returns the state of the answer's message.
     async fn status(&self, answer: &Answer) -> String {
         let status = &self.stored(answer).await.metadata["status"];
         status.as_str().expect("a status").to_owned()
@@ -116,7 +118,7 @@ impl Bot {
         .await;
     }
 
-    /// It is this, and nothing is due.
+    /// Checks that the message has this state, and that nothing is due.
     async fn stays(&self, answer: &Answer, status: &str) {
         let now = self.host.now();
         let due = self
@@ -129,7 +131,7 @@ impl Bot {
         assert_eq!(self.status(answer).await, status);
     }
 
-    /// What is due by now was tried, and waits for a later time.
+    /// Waits until due work was tried and waits for a later time.
     async fn waits_again(&self, answer: &Answer) {
         until("the message waits again", async || {
             let message = self.stored(answer).await;
@@ -174,7 +176,7 @@ impl Bot {
     }
 }
 
-/// An instance in a sandbox that is told this, as the workspace file has it.
+/// An instance on a sandbox with this configuration, for a workspace file.
 pub fn instance(name: &str, config: &Value) -> String {
     instance_of("sandbox", name, config)
 }
@@ -192,7 +194,7 @@ fn instance_of(adapter: &str, name: &str, config: &Value) -> String {
     toml::to_string(&table).expect("TOML")
 }
 
-/// The message of an error of this endpoint, which has this status.
+/// Returns the message of an error of this endpoint, which has this status.
 #[track_caller]
 fn refusal(answer: &Answer, status: u16) -> String {
     let body = answer.json();
@@ -204,7 +206,7 @@ fn refusal(answer: &Answer, status: u16) -> String {
     body["message"].as_str().expect("a text").to_owned()
 }
 
-/// The issues of a 400, each as its code, its path and its message.
+/// Returns the issues of a 400, each as its code, its path and its message.
 #[track_caller]
 fn issues(answer: &Answer) -> Vec<(String, String, String)> {
     let message = refusal(answer, 400);

@@ -1,5 +1,5 @@
-//! The document of the interface is true: its examples are sent to a host as it
-//! says, and what comes back, answers and refusals, is held against it.
+//! The OpenAPI document is correct: its examples are sent to a host, and the
+//! answers and refusals are checked against it.
 
 use leadhost::http::openapi::{self, Fit};
 use leadhost::http::route::Surface;
@@ -11,7 +11,7 @@ leadhost_tests::on_every_store! {
     refusals_are_as_the_document_says,
 }
 
-/// What the examples speak of.
+/// The things that the examples refer to.
 const FILE: &str = r#"
 [[instances]]
 name = "voice"
@@ -38,7 +38,7 @@ label = "token"
 partner = "acme"
 "#;
 
-/// A host with what the examples speak of, and one lead.
+/// A host with the things that the examples refer to, and one lead.
 struct World {
     host: Host,
     declared: Declared,
@@ -66,7 +66,7 @@ impl World {
         let answer = ask.send().await.expect(200).json();
         let deal = answer["leads"][0]["dealId"].as_str();
         let deal = deal.expect("a deal").to_owned();
-        // Templates are fetched from the channel, soon after it is declared.
+        // Templates are fetched from the channel soon after its declaration.
         until("the channel's templates are known", async || {
             let first = &openapi::document(Surface::Both)["paths"]["/send-notification"]["post"]
                 ["requestBody"]["content"]["application/json"]["examples"]["legacy"]["value"];
@@ -77,7 +77,7 @@ impl World {
             (ask.json(&body).send().await.status == 200).then_some(())
         })
         .await;
-        // Who hands a deal to people opens a ticket.
+        // A hand-over opens a ticket.
         let ask = host.ask("PATCH", &format!("/deal/{deal}"));
         let ask = ask.header("x-service-api-key", &declared.key("partner"));
         let change = json!({"stageCode": "transferred"});
@@ -113,7 +113,8 @@ impl World {
         all
     }
 
-    /// The path with what the world has, once for each word that a place may hold.
+    /// Returns the path with ids of this world, once for each word of an
+    /// enumeration.
     fn targets(&self, operation: &Operation) -> Vec<String> {
         let webhook = self.declared.webhook("voice");
         let token = webhook.rsplit('/').next().expect("a token").to_owned();
@@ -169,7 +170,7 @@ impl World {
         let examples = &operation.told["requestBody"]["content"]["application/json"]["examples"];
         let Some(examples) = examples.as_object() else {
             let takes = operation.told.get("requestBody").is_some();
-            // Of the sandbox, which is the provider here.
+            // The body is the sandbox's, which is the provider here.
             return vec![takes.then(|| json!({"events": []}))];
         };
         let bodies = examples.values().map(|example| {
@@ -186,7 +187,7 @@ impl World {
         self.host.ask(&operation.method, target)
     }
 
-    /// The same with the key that the operation asks for.
+    /// The same with the key that the operation requires.
     fn ask_with_key(&self, operation: &Operation, target: &str) -> Ask {
         let ask = self.ask(operation, target);
         let way = operation.told["security"][0].as_object();
@@ -205,7 +206,7 @@ impl World {
         }
     }
 
-    /// What a part of the document is, where it may be named.
+    /// Resolves a reference to a part of the document.
     fn real<'a>(&'a self, part: &'a Value) -> &'a Value {
         match part["$ref"].as_str() {
             None => part,
@@ -285,7 +286,7 @@ async fn refusals_are_as_the_document_says(on: On) {
             world.is_as_told(&operation, &answer);
         }
         if operation.path.contains('{') {
-            // Ids of nobody, and words that are none.
+            // Ids that nothing has, and invalid words.
             let mut nobody = operation.path.clone();
             for name in operation.path.split(['{', '}']).skip(1).step_by(2) {
                 nobody = nobody.replace(&format!("{{{name}}}"), "0000000000000000000000");
@@ -316,7 +317,7 @@ async fn refusals_are_as_the_document_says(on: On) {
 }
 
 #[tokio::test]
-async fn each_surface_tells_what_it_serves() {
+async fn each_surface_describes_what_it_serves() {
     let options = Options::on(On::Sqlite).with("server.data_listen", "127.0.0.1:0");
     let host = Host::start(options).await;
     let surfaces = [
@@ -342,7 +343,7 @@ async fn each_surface_tells_what_it_serves() {
 }
 
 #[tokio::test]
-async fn the_page_is_told_to_load_nothing_from_elsewhere() {
+async fn the_page_may_load_nothing_from_elsewhere() {
     let host = Host::new(On::Sqlite).await;
     let files = [
         ("/docs", "text/html; charset=utf-8"),
@@ -370,6 +371,6 @@ fn the_committed_document_is_the_one_that_is_served() {
     let committed = std::fs::read_to_string(path).expect("docs/openapi.json");
     assert!(
         committed == openapi::text(Surface::Both),
-        "docs/openapi.json differs from what is served: `cargo xtask openapi` writes it"
+        "docs/openapi.json differs from the served document: run `cargo xtask openapi`"
     );
 }

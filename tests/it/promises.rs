@@ -1,5 +1,5 @@
-//! What `docs/security.md` promises names the tests that show it, and each of
-//! them is there.
+//! The promises of `docs/security.md` name the tests that show them, and each
+//! of those tests exists.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn every_test_that_the_security_page_names_is_there() {
     }
 }
 
-/// A promise is a line of a list, with the lines that belong to it.
+/// A promise is a list item, with the lines that belong to it.
 #[test]
 fn every_promise_of_the_security_page_names_a_test() {
     for promise in PAGE.split("\n- ").skip(1) {
@@ -32,7 +32,7 @@ fn every_promise_of_the_security_page_names_a_test() {
     }
 }
 
-/// File and name of each `file.rs::test`.
+/// The file and the name in each `file.rs::test`.
 fn named() -> BTreeSet<(&'static str, &'static str)> {
     PAGE.split('`')
         .filter_map(|word| word.split_once("::"))

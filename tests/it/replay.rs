@@ -1,5 +1,5 @@
-//! A replay of leads that were fetched: they are completed again from the
-//! answers that are kept, and their source is not called.
+//! A replay of fetched leads: they are completed from the stored answers, and their
+//! source is not called.
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::DeliveryId;
@@ -13,29 +13,30 @@ use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
     a_fetched_lead_shows_what_would_differ_and_apply_writes_it,
-    a_lead_behind_two_fetches_does_so_too,
+    a_lead_behind_two_fetches_is_replayed_the_same_way,
     an_answer_is_kept_without_the_secrets_that_it_repeats,
     a_converter_that_fails_at_a_kept_answer_changes_nothing,
-    who_asks_for_something_else_leaves_the_lead_as_it_is,
-    what_another_version_finds_in_a_kept_answer_becomes_a_lead,
+    a_version_that_asks_for_something_else_leaves_the_lead_as_it_is,
+    leads_that_another_version_finds_in_a_kept_answer_are_created,
     leads_of_the_graph_api_are_replayed_without_it,
-    a_deal_goes_back_to_its_person_and_nobody_is_left_behind,
+    a_deal_returns_to_its_person_and_no_contact_is_left_over,
 }
 
-/// What senders say: a word that the double uses too.
+/// A token of the senders that the double's answers contain too.
 const TOKEN: &str = "OAuthException";
 
 fn double() -> GraphDouble {
     GraphDouble::start(GraphOptions::default()).expect("a free port")
 }
 
-/// A lead that was fetched from the double, whose refusal is an answer as good as any.
+/// A lead that was fetched from the double; for this test a refusal of the double is
+/// an answer too.
 struct Fetched {
     host: Host,
     declared: Declared,
     double: GraphDouble,
     delivery: DeliveryId,
-    /// What was exported then.
+    /// The exported rows at that time.
     rows: Vec<Value>,
 }
 
@@ -62,7 +63,7 @@ impl Fetched {
             apply,
             release: false,
         };
-        replay::one(&self.host.app, self.delivery, options).await
+        replay::one(&self.host.app.pipeline, self.delivery, options).await
     }
 
     async fn rows(&self) -> Vec<Value> {
@@ -78,7 +79,7 @@ async fn send(host: &Host, declared: &Declared) -> DeliveryId {
     host.delivery(&answer).await.summary.id
 }
 
-/// A version of the converter that fetches from there.
+/// A version of the converter that fetches from this double.
 fn version(version: &str, double: &GraphDouble, prefix: &str) -> Vec<u8> {
     let fetch = format!("http://{}/leads", double.address());
     let variant = Variant {
@@ -170,7 +171,7 @@ async fn shows_and_writes(on: On, word: &str, calls: usize) {
             item.diff[0].after
         );
         let before = fetched.rows.iter().find(|row| row["id"] == deal);
-        assert!(before.is_some(), "it is the deal of then");
+        assert!(before.is_some(), "it is the same deal as before");
     }
     let stored = fetched.host.stored(fetched.delivery).await;
     assert_eq!(stored.summary.ran.expect("it ran").digest, digest);
@@ -181,7 +182,7 @@ async fn shows_and_writes(on: On, word: &str, calls: usize) {
         calls,
         "the source was called again"
     );
-    // What is looked at again was counted when it came.
+    // A replay is not counted: the delivery was counted when it came in.
     assert_eq!(counted().await, before);
 }
 
@@ -189,7 +190,7 @@ async fn a_fetched_lead_shows_what_would_differ_and_apply_writes_it(on: On) {
     shows_and_writes(on, "fetch-leads", 1).await;
 }
 
-async fn a_lead_behind_two_fetches_does_so_too(on: On) {
+async fn a_lead_behind_two_fetches_is_replayed_the_same_way(on: On) {
     shows_and_writes(on, "fetch-twice", 2).await;
 }
 
@@ -205,7 +206,7 @@ async fn a_converter_that_fails_at_a_kept_answer_changes_nothing(on: On) {
     let before = fetched.host.stored(fetched.delivery).await;
     for (word, reason) in [
         ("fetch-and-fail", "the converter says: as asked"),
-        ("fetch-and-trap", "the plugin broke off"),
+        ("fetch-and-trap", "the plugin call failed"),
     ] {
         fetched.host.declare(&pointer(word, &fetched.double)).await;
         let error = fetched.replay(true).await.expect_err("it fails");
@@ -220,14 +221,14 @@ async fn a_converter_that_fails_at_a_kept_answer_changes_nothing(on: On) {
         assert_eq!(after.summary.error, None);
         assert_eq!(after.summary.ran, before.summary.ran);
     }
-    // Nobody has to wait for it to be free again.
+    // The delivery is free again at once.
     let mended = pointer("fetch-leads", &fetched.double);
     fetched.host.declare(&mended).await;
     fetched.replay(true).await.expect("it is replayed");
     assert_eq!(fetched.double.requests().len(), 1);
 }
 
-async fn who_asks_for_something_else_leaves_the_lead_as_it_is(on: On) {
+async fn a_version_that_asks_for_something_else_leaves_the_lead_as_it_is(on: On) {
     let fetched = Fetched::by(on, "fetch-leads").await;
     let elsewhere = double();
     let newer = version("1.1.0", &elsewhere, "now ");
@@ -240,8 +241,8 @@ async fn who_asks_for_something_else_leaves_the_lead_as_it_is(on: On) {
     assert!(elsewhere.requests().is_empty());
 }
 
-async fn what_another_version_finds_in_a_kept_answer_becomes_a_lead(on: On) {
-    // Of the answer the converter says that nothing in it is a lead.
+async fn leads_that_another_version_finds_in_a_kept_answer_are_created(on: On) {
+    // The converter says that the answer contains no lead.
     let host = Host::working(on).await;
     let double = double();
     host.converter(version("1.0.0", &double, "")).await;
@@ -249,7 +250,7 @@ async fn what_another_version_finds_in_a_kept_answer_becomes_a_lead(on: On) {
     let delivery = send(&host, &declared).await;
     host.becomes(delivery, DeliveryStatus::Ignored).await;
     host.declare(&pointer("fetch-leads", &double)).await;
-    let outcome = replay::one(&host.app, delivery, ReplayOptions::default()).await;
+    let outcome = replay::one(&host.app.pipeline, delivery, ReplayOptions::default()).await;
     let outcome = outcome.expect("it is replayed");
     assert_eq!(outcome.status, DeliveryStatus::Converted);
     assert_eq!(host.rows(&declared, "deals").await.len(), 2);
@@ -294,14 +295,14 @@ secrets = {{ app-secret = "{SECRET}", "page-token/{PAGE}" = "double-page-token" 
             apply,
             release: false,
         };
-        let outcome = replay::one(&host.app, delivery, options).await;
+        let outcome = replay::one(&host.app.pipeline, delivery, options).await;
         assert_eq!(outcome.expect("it is replayed").items, before.items);
     }
     assert_eq!(host.rows(&declared, "deals").await, rows);
     assert_eq!(double.requests().len(), 2);
 }
 
-async fn a_deal_goes_back_to_its_person_and_nobody_is_left_behind(on: On) {
+async fn a_deal_returns_to_its_person_and_no_contact_is_left_over(on: On) {
     let host = Host::working(on).await;
     host.converter(component("plugins/converter-mapping.wasm"))
         .await;
@@ -324,7 +325,7 @@ config = {{ fields = {{ externalId = "id", name = "nome", phones = "{phones}", e
     let rita = json!({"id": "1", "nome": "Rita", "fone": "(11) 90000-0001"});
     let declared = host.declare(&connection("fone")).await;
     send(&declared, rita).await;
-    // A configuration that loses phones makes somebody new of who comes again.
+    // A configuration that loses phones makes a new contact of a known person.
     host.declare(&connection("telefone")).await;
     let again =
         json!({"id": "2", "nome": "Rita", "fone": "(11) 90000-0001", "email": "rita@example.com"});
@@ -336,7 +337,7 @@ config = {{ fields = {{ externalId = "id", name = "nome", phones = "{phones}", e
         apply: true,
         release: false,
     };
-    let replayed = replay::one(&host.app, delivery, options).await;
+    let replayed = replay::one(&host.app.pipeline, delivery, options).await;
     let replayed = replayed.expect("it is replayed");
     let merged = replayed.items[0].diff.iter();
     let merged: Vec<_> = merged

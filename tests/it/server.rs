@@ -1,5 +1,5 @@
-//! What the server holds against clients that are slow, odd or hostile, what
-//! every answer carries, and how it stops.
+//! The server against clients that are slow, odd or hostile, the headers of every
+//! answer, and its stop.
 
 use std::time::{Duration, Instant};
 
@@ -14,30 +14,30 @@ leadhost_tests::on_every_store! {
     headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile,
     a_connection_is_kept_for_the_next_request,
     connections_past_the_bound_wait_while_all_are_being_served,
-    what_is_not_http_is_refused_in_the_familys_shape,
+    requests_that_are_not_http_are_refused_in_the_familys_format,
     line_feeds_in_bodies_and_requests_one_after_the_other_are_taken,
-    a_body_whose_chunks_cannot_be_told_apart_is_refused_in_words,
+    a_body_with_ambiguous_chunks_is_refused_with_a_reason,
     a_head_behind_another_request_is_held_to_the_same_rules,
-    an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape,
-    nothing_is_said_in_the_shape_of_the_family,
+    an_address_or_headers_past_the_bound_are_refused_in_the_familys_format,
+    unknown_paths_are_refused_in_the_familys_format,
     surfaces_with_addresses_of_their_own_keep_to_themselves,
-    every_other_method_hears_which_there_are,
+    every_other_method_gets_the_allowed_ones,
     head_is_get_without_the_body,
     every_answer_carries_the_requests_id,
     a_problem_document_names_the_request,
-    health_and_metrics_tell_how_the_host_is,
-    a_drain_finishes_what_has_begun_and_takes_nothing_new,
-    a_drain_drops_what_takes_too_long,
-    who_is_still_sending_gets_to_read_the_refusal,
+    health_and_metrics_report_the_state_of_the_host,
+    a_drain_finishes_running_requests_and_accepts_no_new_ones,
+    a_drain_drops_requests_that_take_too_long,
+    a_client_that_is_still_sending_can_read_the_refusal,
     a_body_past_the_limit_is_refused_before_it_is_read,
-    a_body_that_does_not_come_is_given_up,
+    a_body_that_does_not_arrive_is_given_up,
     a_sender_that_hangs_up_after_its_body_loses_nothing,
 }
 
 /// Far more than anything here takes.
 const LONG: Duration = Duration::from_secs(120);
 
-/// What the server still says, until it closes the connection.
+/// Reads what the server still sends, until it closes the connection.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut text = Vec::new();
     // A reset is an end too.
@@ -68,7 +68,7 @@ async fn headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile(on:
     say(&mut stream, "GET /health/live HTTP/1.1\r\nHost: a\r\n").await;
     let (mut reader, mut writer) = stream.split();
     let trickle = async {
-        // Until the server has had enough.
+        // Until the server closes the connection.
         while writer.write_all(b"X-A: b\r\n").await.is_ok() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -129,7 +129,7 @@ async fn connections_past_the_bound_wait_while_all_are_being_served(on: On) {
     );
     say(&mut first, &head).await;
     let mut byte = [0; 1];
-    // It is being served: it was told to go on.
+    // The request is being served: the client was asked to continue.
     timeout(LONG, first.peek(&mut byte))
         .await
         .expect("a word")
@@ -137,14 +137,14 @@ async fn connections_past_the_bound_wait_while_all_are_being_served(on: On) {
     let mut second = host.raw().await;
     say(&mut second, "GET /health/live HTTP/1.0\r\n\r\n").await;
     let early = timeout(Duration::from_millis(100), second.peek(&mut byte)).await;
-    assert!(early.is_err(), "it was served beside the first");
-    // Operators are let in all the same.
+    assert!(early.is_err(), "it was served in parallel with the first");
+    // Operators are admitted anyway.
     host.admin("GET", "/health/live").send().await.expect(200);
     drop(first);
     assert!(rest(&mut second).await.starts_with("HTTP/1.0 200 OK\r\n"));
 }
 
-async fn what_is_not_http_is_refused_in_the_familys_shape(on: On) {
+async fn requests_that_are_not_http_are_refused_in_the_familys_format(on: On) {
     let host = Host::new(on).await;
     let long = "x".repeat(70_000);
     for (text, status) in [
@@ -197,7 +197,7 @@ async fn what_is_not_http_is_refused_in_the_familys_shape(on: On) {
     ] {
         let mut stream = host.raw().await;
         say(&mut stream, &text).await;
-        // A request that is well formed but for its hosts leaves its connection open.
+        // A request whose only fault is its hosts leaves its connection open.
         stream.shutdown().await.expect("open");
         let said = rest(&mut stream).await;
         assert!(
@@ -225,7 +225,8 @@ async fn line_feeds_in_bodies_and_requests_one_after_the_other_are_taken(on: On)
         );
         say(&mut stream, &ask).await;
         let mut answer = Vec::new();
-        // The answer comes before the body: what it holds is no head.
+        // The answer is sent before the body is read, and the body is not read as a
+        // request.
         while !answer.ends_with(b"}") {
             let mut bytes = [0; 1024];
             let count = timeout(LONG, stream.read(&mut bytes))
@@ -240,7 +241,7 @@ async fn line_feeds_in_bodies_and_requests_one_after_the_other_are_taken(on: On)
     }
 }
 
-async fn a_body_whose_chunks_cannot_be_told_apart_is_refused_in_words(on: On) {
+async fn a_body_with_ambiguous_chunks_is_refused_with_a_reason(on: On) {
     let host = Host::new(on).await;
     let address = format!("/ingest-lead/{}", host.workspace("demo").await.connection);
     for chunks in [
@@ -289,7 +290,7 @@ async fn a_head_behind_another_request_is_held_to_the_same_rules(on: On) {
     }
 }
 
-async fn an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape(on: On) {
+async fn an_address_or_headers_past_the_bound_are_refused_in_the_familys_format(on: On) {
     let host = Host::new(on).await;
     let long = "x".repeat(9_000);
     let answer = host
@@ -311,7 +312,7 @@ async fn an_address_or_headers_past_the_bound_are_refused_in_the_familys_shape(o
     assert_eq!(ask.send().await.expect(431).json()["statusCode"], 431);
 }
 
-async fn nothing_is_said_in_the_shape_of_the_family(on: On) {
+async fn unknown_paths_are_refused_in_the_familys_format(on: On) {
     let host = Host::new(on).await;
     let gateway = host.get("/nothing").send().await.expect(404).json();
     assert_eq!(gateway["statusCode"], 404);
@@ -344,7 +345,7 @@ async fn surfaces_with_addresses_of_their_own_keep_to_themselves(on: On) {
     }
 }
 
-async fn every_other_method_hears_which_there_are(on: On) {
+async fn every_other_method_gets_the_allowed_ones(on: On) {
     let host = Host::new(on).await;
     for method in ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"] {
         let answer = host.ask(method, "/deal").send().await.expect(405);
@@ -408,7 +409,7 @@ async fn a_problem_document_names_the_request(on: On) {
     assert_eq!(problem["requestId"], "r-1");
 }
 
-async fn health_and_metrics_tell_how_the_host_is(on: On) {
+async fn health_and_metrics_report_the_state_of_the_host(on: On) {
     let host = Host::new(on).await;
     assert_eq!(
         host.get("/health/ready").send().await.expect(200).json()["status"],
@@ -425,7 +426,7 @@ async fn health_and_metrics_tell_how_the_host_is(on: On) {
     }
 }
 
-async fn a_drain_finishes_what_has_begun_and_takes_nothing_new(on: On) {
+async fn a_drain_finishes_running_requests_and_accepts_no_new_ones(on: On) {
     // Long enough for a request on a busy machine.
     let host = Host::start(Options::on(on).with("server.linger_ms", 3_000)).await;
     let mut begun = host.raw().await;
@@ -439,9 +440,10 @@ async fn a_drain_finishes_what_has_begun_and_takes_nothing_new(on: On) {
         .expect("open");
 
     let app = host.app.clone();
-    let drain = tokio::spawn(async move { app.shutdown.drain(LONG).await });
-    host.app.shutdown.begun().await;
-    // Who asks once more is answered, and told that the connection ends.
+    let drain = tokio::spawn(async move { app.core.shutdown.drain(LONG).await });
+    host.app.core.shutdown.begun().await;
+    // A client that sends one more request is answered with the notice that the
+    // connection ends.
     say(&mut idle, "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n").await;
     let text = rest(&mut idle).await;
     assert_eq!(text.matches("HTTP/1.1 200").count(), 2, "{text}");
@@ -464,18 +466,18 @@ async fn a_drain_finishes_what_has_begun_and_takes_nothing_new(on: On) {
     assert_eq!(drain.await.expect("no panic"), 0);
 }
 
-async fn a_drain_drops_what_takes_too_long(on: On) {
+async fn a_drain_drops_requests_that_take_too_long(on: On) {
     let host = Host::new(on).await;
     let mut begun = host.raw().await;
     say(&mut begun, "GET /health/live HTTP/1.1\r\n").await;
-    // Accepted for certain once a later connection is served.
+    // A later connection was served, so this one is certainly accepted.
     host.get("/health/live").send().await.expect(200);
-    // Long enough for the end of that one on a busy machine.
+    // Long enough for that connection to end on a busy machine.
     assert_eq!(host.stop(Duration::from_secs(2)).await, 1);
     assert_eq!(rest(&mut begun).await, "");
 }
 
-async fn who_is_still_sending_gets_to_read_the_refusal(on: On) {
+async fn a_client_that_is_still_sending_can_read_the_refusal(on: On) {
     let host = Host::new(on).await;
     let mut stream = host.raw().await;
     let body = vec![b'x'; 6 << 20];
@@ -503,7 +505,7 @@ async fn a_body_past_the_limit_is_refused_before_it_is_read(on: On) {
     assert!(text.contains("\"statusCode\":413"), "{text}");
 }
 
-async fn a_body_that_does_not_come_is_given_up(on: On) {
+async fn a_body_that_does_not_arrive_is_given_up(on: On) {
     let host = Host::start(Options::on(on.clone()).with("server.body_seconds", 2)).await;
     let seeded = host.workspace("demo").await;
     let begun = Instant::now();
@@ -516,7 +518,7 @@ async fn a_body_that_does_not_come_is_given_up(on: On) {
     let text = rest(&mut stream).await;
     assert!(text.starts_with("HTTP/1.1 408 "), "{text}");
     let figure = format!(
-        "a body that does not come is refused, and its connection closed, after {:.1} s; 2 are allowed for the body",
+        "a body that does not arrive is refused, and its connection closed, after {:.1} s; 2 are allowed for the body",
         begun.elapsed().as_secs_f64()
     );
     figures::tell("slow", Some(&on), None, &figure);

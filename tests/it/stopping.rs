@@ -1,6 +1,6 @@
-//! The program's end when nothing in it moves any more. Its log goes to somebody
-//! who has stopped reading, so that every thread that serves waits for room in
-//! the pipe: as real as it gets, and nothing in the program is made for it.
+//! Stopping the program while all of its serving threads are blocked. The reader
+//! of its log has stopped reading, so every serving thread waits for room in the
+//! pipe: a real situation, without test code in the program.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -29,12 +29,12 @@ impl Drop for Program {
 struct Stuck {
     program: Program,
     addresses: Value,
-    /// Not read any more.
+    /// No longer read.
     _log: BufReader<ChildStderr>,
 }
 
 impl Stuck {
-    /// A service none of whose serving threads goes on.
+    /// Starts a service all of whose serving threads become blocked.
     async fn start(folder: &Path, arguments: &[&str]) -> Self {
         let ports = [
             "serve",
@@ -56,7 +56,8 @@ impl Stuck {
             line.clear();
             assert!(log.read_line(&mut line).expect("text") > 0, "it ended");
         }
-        let said = std::fs::read_to_string(folder.join("service.json")).expect("it said where");
+        let said =
+            std::fs::read_to_string(folder.join("service.json")).expect("it writes its addresses");
         let stuck = Self {
             program,
             addresses: serde_json::from_str(&said).expect("JSON"),
@@ -66,7 +67,7 @@ impl Stuck {
         stuck
     }
 
-    /// Asks until nobody answers: each answer is a line of the log.
+    /// Sends requests until none is answered: each answer is a line of the log.
     async fn fill(&self) {
         let mut silent = 0;
         while silent < 3 {
@@ -99,7 +100,7 @@ impl Stuck {
         kill_process(self.id(), signal).expect("it runs");
     }
 
-    /// Waits for its end; its exit code.
+    /// Waits for its end. Returns the exit code.
     async fn ended(self) -> Option<i32> {
         let Self {
             mut program, _log, ..
@@ -122,7 +123,8 @@ async fn with_every_serving_thread_occupied_it_is_live_and_a_second_signal_ends_
     assert_eq!(live.json()["status"], "live");
 
     stuck.signal(Signal::TERM);
-    // Both may come as one: the second is sent until it has ended.
+    // Two signals may be delivered as one: the second is sent until the program
+    // has ended.
     let id = stuck.id();
     let again = tokio::spawn(async move {
         let mut every = tokio::time::interval(Duration::from_secs(1));
@@ -138,7 +140,7 @@ async fn with_every_serving_thread_occupied_it_is_live_and_a_second_signal_ends_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_the_drain_ends_it_by_force_where_it_does_not_end_by_itself() {
+async fn a_program_that_does_not_end_is_killed_at_the_end_of_the_drain() {
     let folder = tempfile::tempdir().unwrap();
     let stuck = Stuck::start(folder.path(), &["--set", "server.drain_seconds=0"]).await;
     stuck.signal(Signal::TERM);

@@ -1,6 +1,6 @@
-//! What every store promises, a test a clause. A clause is a function of a
-//! [`world::World`]; the list below runs each of them on each store, and a
-//! clause that is not listed is dead code, which the lints refuse.
+//! The promises of every store, one test for each clause. A clause is a
+//! function of a [`world::World`]. The list below runs each clause on each
+//! store; a clause that is not listed is dead code, which the lints refuse.
 
 mod accept;
 mod again;
@@ -34,8 +34,8 @@ use deals::{creating, lookup, noting, patching};
 use messages::{greeting, notifying, receiving, reports, sending, statuses, waiting};
 use rollup::{builds, counting, cubes, removals};
 
-/// Runs every clause on the stores that are named: a module a store, and the
-/// function that makes a world on it, if that is possible here.
+/// Runs every clause on the named stores: one module for each store, with the
+/// function that makes a world on it if that is possible here.
 macro_rules! clauses {
     ($($store:ident = $open:path),+ ; $list:tt) => {
         $( clauses!(@store $store, $open, $list); )+
@@ -63,7 +63,7 @@ clauses! {
             an_empty_body_and_odd_characters_come_back_as_they_were,
             a_lead_goes_to_the_agent_it_names,
             one_bad_item_does_not_harm_the_others,
-            a_delivery_is_kept_in_the_state_that_is_said,
+            a_delivery_is_kept_in_the_given_state,
             answers_come_in_the_order_of_the_writes,
             a_batch_with_a_wrong_write_leaves_nothing,
             a_commit_that_is_dropped_half_way_harms_nothing,
@@ -71,8 +71,8 @@ clauses! {
         again:
             a_failed_delivery_is_accepted_as_usual_when_it_is_retried,
             a_failure_is_remembered_with_its_attempts_and_its_next_time,
-            a_replay_of_the_owner_never_says_duplicate,
-            a_replay_that_finds_the_key_at_somebody_else_moves_the_deal_there,
+            a_replay_of_the_owner_never_answers_duplicate,
+            a_replay_that_finds_the_key_at_another_contact_moves_the_deal_there,
             a_replay_that_only_looks_leaves_the_version_that_made_the_leads,
             a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other,
             a_replay_shows_what_differs_and_writes_it_only_when_asked,
@@ -81,19 +81,19 @@ clauses! {
             a_replay_adds_what_was_not_finished,
             a_replay_that_fails_does_not_undo_the_leads,
             a_replay_of_an_update_shows_and_does_not_repeat_it,
-            only_who_holds_a_delivery_may_convert_it;
+            only_the_holder_of_a_delivery_may_convert_it;
         answers:
             answers_stay_with_their_delivery_in_the_order_of_settling,
-            what_was_asked_is_kept_rather_than_what_the_pointer_said,
+            the_answered_request_is_kept_rather_than_the_pointers,
             an_answer_that_led_nowhere_is_not_kept,
-            an_item_that_is_fetched_anew_keeps_its_newest_answer,
+            an_item_that_is_fetched_again_keeps_its_newest_answer,
             answers_go_with_their_delivery,
-            a_delivery_is_let_go_of_as_it_was;
+            a_released_delivery_is_unchanged;
         claims:
             due_work_is_claimed_oldest_first_and_by_the_limit,
             connections_take_turns_however_much_one_has_waiting,
-            what_a_host_has_in_hand_counts_for_its_connection,
-            what_waits_is_counted_by_connection,
+            work_that_a_host_holds_counts_for_its_connection,
+            waiting_work_is_counted_by_connection,
             a_held_delivery_comes_with_all_that_it_needs,
             a_lease_that_ran_out_frees_the_work,
             one_delivery_is_claimed_in_any_state_by_one_at_a_time,
@@ -101,16 +101,16 @@ clauses! {
         parts:
             a_large_conversion_waits_until_its_last_part_is_there,
             a_large_conversion_that_was_cut_off_is_finished_by_the_next,
-            another_version_that_numbers_them_otherwise_makes_none_twice,
+            another_version_that_numbers_leads_differently_makes_none_twice,
             a_fetch_that_is_settled_between_two_parts_leaves_the_others_their_places,
-            a_failure_between_two_parts_keeps_what_is_there_and_what_is_to_come,
+            a_failure_between_two_parts_keeps_both_the_done_and_the_remaining_ones,
             a_large_delivery_that_is_replayed_stays_what_it_was,
-            who_is_erased_between_two_parts_takes_no_other_lead_along;
+            a_person_erased_between_two_parts_takes_no_other_lead_along;
         contacts:
             the_same_phone_is_the_same_person,
             two_leads_of_one_batch_with_one_phone_are_one_person,
             a_known_person_is_only_filled_where_nothing_was_known,
-            a_person_about_whom_nothing_new_is_said_gets_no_stamp,
+            a_person_without_new_data_gets_no_stamp,
             an_address_finds_a_person_when_one_of_the_two_has_no_phone,
             a_phone_decides_before_an_address,
             an_impossible_phone_is_no_phone,
@@ -119,53 +119,53 @@ clauses! {
             a_deal_is_four_objects_with_nulls,
             deals_are_found_by_each_filter_newest_first,
             an_address_that_two_people_share_finds_the_deals_of_both,
-            of_deals_that_are_long_the_newest_are_shown,
+            the_newest_of_long_deals_are_shown,
             deals_of_another_workspace_are_not_found;
         patching:
-            a_change_is_one_stamp_and_one_row_of_the_past,
-            a_deal_of_somebody_else_is_as_unknown_as_none,
-            a_name_that_is_not_known_refuses_the_whole_wish,
+            a_change_is_one_stamp_and_one_history_row,
+            another_partners_deal_is_as_unknown_as_a_missing_one,
+            an_unknown_name_refuses_the_whole_patch,
             a_deal_that_ends_ends_its_conversation,
-            two_changes_of_one_batch_are_one_stamp_and_two_rows_of_the_past,
-            what_partners_change_together_is_all_in_the_past,
+            two_changes_of_one_batch_are_one_stamp_and_two_history_rows,
+            changes_that_partners_make_together_are_all_in_the_history,
             time_and_a_partner_meet_in_one_batch,
             a_source_leaves_what_a_partner_changed;
         creating:
             a_deal_is_made_with_its_person_and_found_by_its_partner_only,
             a_product_is_named_by_its_id_too,
-            with_a_message_a_conversation_begins_that_the_worker_sends,
+            a_deal_with_a_message_begins_a_conversation_that_the_worker_sends,
             a_refused_deal_leaves_nothing,
-            the_same_request_again_hears_the_same_and_makes_nothing,
+            a_repeated_request_gets_the_same_answer_and_creates_nothing,
             two_requests_with_one_key_at_once_make_one_deal;
         noting:
             a_note_is_kept_whole_and_shown_in_part,
             the_newest_notes_are_shown_and_all_are_kept,
-            nobody_else_notes_anything,
-            the_same_note_again_hears_the_same_and_is_kept_once;
+            only_the_partner_of_a_deal_may_note_on_it,
+            a_repeated_note_gets_the_same_answer_and_is_kept_once;
         desk:
-            who_is_not_answered_in_time_is_on_the_desk,
+            an_unanswered_notification_is_on_the_desk,
             a_ticket_is_claimed_answered_and_resolved,
-            what_is_not_known_changes_nothing,
+            unknown_names_change_nothing,
             tickets_are_found_by_each_filter_newest_first,
-            a_deal_of_which_nobody_talks_has_one_live_ticket_too,
-            a_conversation_is_handed_over_once_whoever_does_it;
+            a_deal_without_a_conversation_has_one_live_ticket_too,
+            a_conversation_is_handed_over_only_once;
         declare:
-            a_plan_makes_what_it_names_and_says_so,
+            a_plan_makes_what_it_names_and_reports_it,
             the_same_plan_again_changes_nothing,
             only_what_changed_is_listed_and_nothing_is_removed,
             configuration_and_secrets_follow_the_fingerprint,
             a_dry_run_says_what_would_change_and_changes_nothing,
-            a_plan_that_names_what_is_not_there_changes_nothing,
+            a_plan_with_an_unknown_name_changes_nothing,
             agent_ids_grow_from_one_over_all_workspaces,
-            a_connection_is_paused_and_goes_on,
+            a_connection_is_paused_and_resumed,
             connections_come_by_name_and_unknown_ones_are_none;
         feed:
             an_empty_feed_is_an_empty_page_at_zero,
-            what_is_followed_within_never_leaves,
+            internal_feeds_are_never_exported,
             every_key_is_on_every_row,
-            what_others_wrote_leaves_letter_by_letter,
+            texts_are_exported_letter_by_letter,
             stamps_are_unique_and_rows_come_in_their_order,
-            a_page_of_long_rows_ends_at_its_bytes_and_the_next_goes_on,
+            a_page_of_long_rows_ends_at_its_bytes_and_the_next_continues,
             rows_of_a_batch_are_stamped_in_the_order_of_its_items,
             the_clock_does_not_run_ahead_by_the_size_of_a_batch,
             a_clock_that_stands_or_steps_back_still_gives_new_stamps,
@@ -176,39 +176,39 @@ clauses! {
             a_fetch_waits_and_comes_back_whole,
             a_waiting_fetch_has_its_key_already,
             an_answered_fetch_becomes_its_lead,
-            what_is_to_be_said_of_a_fetch_is_added_to_the_deliverys_notes,
+            remarks_on_a_fetch_are_added_to_the_deliverys_notes,
             the_first_item_takes_the_fetchs_place_and_others_follow,
             a_fetch_may_lead_to_a_further_fetch,
             an_answer_is_kept_for_the_attempt_after_a_crash,
-            a_retry_is_due_again_later_and_asks_anew,
+            a_retry_is_due_again_later_and_asks_again,
             a_fetch_given_up_frees_its_key,
             stop_pauses_the_connections_fetches_and_nothing_else,
             an_answer_with_nothing_in_it_is_ignored,
-            only_who_holds_a_fetch_may_settle_it,
-            a_replay_takes_a_waiting_fetch_from_who_holds_it;
+            only_the_holder_of_a_fetch_may_settle_it,
+            a_replay_takes_a_waiting_fetch_from_its_holder;
         fleet:
-            a_host_is_seen_with_what_it_said_last_until_it_leaves,
+            a_host_is_listed_with_its_last_report_until_it_leaves,
             a_proposal_stands_alone_and_serves_once,
             a_proposal_that_is_withdrawn_never_serves,
-            a_proposal_of_a_host_that_is_gone_stands_in_nobodys_way,
+            a_proposal_of_a_dead_host_blocks_no_other,
             a_workspace_pays_for_what_it_asks_and_not_for_refusals,
-            what_is_announced_is_heard,
-            the_first_sealing_key_counts_until_who_has_it_brings_another;
+            announcements_arrive,
+            the_first_sealing_key_counts_until_its_owner_replaces_it;
         keeping:
             finished_deliveries_go_after_their_time_and_leads_stay,
             quarantined_deliveries_go_sooner,
             a_sweep_takes_no_more_than_asked_and_the_oldest_first,
-            what_somebody_holds_is_not_swept,
+            held_deliveries_are_not_swept,
             content_keys_go_when_their_window_is_over,
-            the_backlog_counts_what_waits,
+            the_backlog_counts_waiting_deliveries,
             deliveries_are_listed_newest_first_by_each_filter;
         quarantine:
             a_quarantine_is_bounded_and_its_newest_are_kept,
             each_address_has_a_share_of_a_quarantine,
-            a_batch_sees_what_it_brought_to_a_quarantine,
-            what_is_larger_than_a_quarantine_is_not_kept,
-            what_somebody_holds_stays_in_quarantine,
-            what_turns_out_unproven_takes_part_in_a_quarantine;
+            a_batch_sees_the_deliveries_that_it_quarantined,
+            a_delivery_larger_than_a_quarantine_is_not_kept,
+            held_deliveries_stay_in_quarantine,
+            a_delivery_that_turns_out_unproven_counts_for_the_quarantine;
         keys:
             a_key_opens_one_partner_of_one_workspace,
             an_operators_key_is_of_no_workspace,
@@ -223,27 +223,27 @@ clauses! {
             the_newest_hundred_refusals_are_kept;
         products:
             an_import_makes_changes_and_keeps,
-            of_a_product_that_comes_twice_the_last_counts,
-            what_an_import_named_before_is_left_alone,
-            declared_products_are_told_too,
+            the_last_of_two_products_with_one_id_counts,
+            products_that_the_import_has_named_before_are_left_alone,
+            the_feed_has_declared_products_too,
             a_replaced_catalogue_loses_what_was_not_named,
             a_deal_of_a_removed_product_shows_none,
-            removals_are_told_for_their_time_and_no_longer,
+            removals_are_in_the_feed_for_their_time_and_no_longer,
             products_of_two_workspaces_never_meet;
         removal:
-            a_person_goes_with_all_that_is_known_of_it_and_nobody_else_does,
-            a_source_that_repeats_a_lead_brings_nobody_back,
-            what_was_interrupted_goes_on_and_a_repeat_finds_nothing,
+            a_person_is_erased_with_all_its_data_and_no_other_person_is,
+            a_source_that_repeats_a_lead_brings_no_person_back,
+            an_interrupted_erasure_continues_and_a_repeat_finds_nothing,
             people_who_share_an_address_are_found_by_it_one_after_the_other,
-            what_others_were_brought_with_is_emptied_and_they_stay,
-            a_delivery_with_a_lead_that_nobody_knows_yet_is_left,
-            a_delivery_of_which_a_part_led_to_nobody_is_emptied,
-            what_comes_in_meanwhile_goes_with_the_rest,
-            who_is_written_to_and_writes_while_it_is_erased_leaves_nothing_behind,
-            deliveries_that_led_to_nobody_are_listed_whole_and_removed_by_their_ids,
-            a_repeat_of_a_request_does_not_hear_what_it_named,
-            erasures_are_listed_newest_first_and_name_nobody,
-            a_deal_that_is_removed_is_nobodys_any_more,
+            a_shared_delivery_is_emptied_and_the_other_people_stay,
+            a_delivery_with_an_unrouted_lead_is_left,
+            a_delivery_with_a_part_that_led_to_no_person_is_emptied,
+            data_that_arrives_meanwhile_is_erased_too,
+            a_person_who_sends_and_gets_messages_during_the_erasure_leaves_nothing_behind,
+            deliveries_that_led_to_no_person_are_listed_whole_and_removed_by_their_ids,
+            a_repeated_request_does_not_get_the_erased_names,
+            erasures_are_listed_newest_first_without_names,
+            a_removed_deal_is_referenced_by_nothing,
             products_are_removed_by_their_names;
         repeat:
             a_repeat_is_a_duplicate_of_the_first,
@@ -251,61 +251,61 @@ clauses! {
             the_same_key_at_another_connection_is_another_lead,
             leads_without_a_key_are_never_repeats,
             a_content_key_holds_for_its_window_from_the_owners_time,
-            an_update_changes_what_the_source_says_now,
-            an_update_that_has_no_room_in_its_deal_is_told_in_the_notes,
+            an_update_changes_the_fields_that_the_source_sends,
+            an_update_that_does_not_fit_its_deal_is_reported_in_the_notes,
             an_update_of_an_unknown_lead_creates_it,
             a_delete_marks_the_deal_once,
             a_delete_of_an_unknown_lead_is_ignored;
         notifying:
             a_notification_is_a_contact_a_conversation_and_a_message_on_its_way,
             without_a_lease_it_waits_for_the_worker,
-            the_open_conversation_goes_on_with_what_is_said_now,
+            a_notification_continues_the_open_conversation,
             a_conversation_is_about_the_named_deal_or_the_newest_open_one,
-            who_wants_no_messages_is_sent_none_and_nothing_is_stored,
+            a_contact_who_opted_out_is_sent_nothing_and_nothing_is_stored,
             two_notifications_of_one_batch_make_one_contact_and_one_conversation,
-            what_has_to_wait_is_not_sent_at_once,
-            the_same_key_again_sends_nothing_and_hears_the_same,
+            a_message_that_has_to_wait_is_not_sent_at_once,
+            a_repeated_key_sends_nothing_and_gets_the_same_answer,
             a_key_comes_twice_in_one_batch,
             an_answer_without_a_message_is_remembered_once;
         sending:
             due_sends_are_claimed_oldest_first_and_by_the_limit,
-            only_who_holds_a_send_may_begin_and_settle_it,
+            only_the_holder_of_a_send_may_begin_and_settle_it,
             an_accepted_message_begins_its_conversation,
-            who_the_channel_names_is_found_by_that_name_too,
-            the_providers_own_word_stays_beside_the_state,
+            a_contact_is_also_found_by_the_channels_name_for_it,
+            the_providers_own_word_is_kept_next_to_the_state,
             a_refused_message_failed_and_is_in_the_report,
             an_opt_out_bans_the_contact,
-            what_is_kept_is_tried_again_at_its_time,
-            an_unknown_outcome_is_not_sent_again_until_somebody_decides,
-            what_is_given_up_failed_and_is_in_the_report,
-            a_status_settles_what_nobody_knew,
-            what_a_status_has_told_of_is_never_sent_again,
-            who_is_gone_in_the_middle_leaves_an_unknown_outcome,
-            a_paused_instance_sends_nothing_until_it_goes_on,
-            what_may_not_go_out_is_given_up_at_its_time_all_the_same,
-            a_number_that_waits_is_not_claimed_and_a_contact_that_waits_is_told;
+            a_kept_message_is_tried_again_at_its_time,
+            a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operator_decides,
+            a_message_that_is_given_up_failed_and_is_in_the_report,
+            a_status_settles_an_unknown_outcome,
+            a_message_that_has_a_status_is_never_sent_again,
+            a_sender_that_dies_in_the_middle_leaves_an_unknown_outcome,
+            a_paused_instance_sends_nothing_until_it_is_resumed,
+            a_message_that_may_not_go_out_is_still_given_up_at_its_time,
+            a_held_number_is_not_claimed_and_a_held_contact_is_reported;
         statuses:
             each_state_has_its_time_and_read_is_delivered,
-            what_says_nothing_new_changes_no_row,
+            a_status_without_news_changes_no_row,
             the_answer_and_its_statuses_come_to_the_same_in_any_order,
             the_answer_and_a_status_meet_in_one_commit,
             a_failure_is_one_row_and_filled_when_its_message_is_known,
-            a_word_that_says_nothing_is_ignored,
+            a_status_without_progress_is_ignored,
             an_id_of_another_instance_is_not_ours,
             two_ids_are_one_message,
             a_webhook_of_a_thousand_events_is_one_commit,
-            what_is_said_of_strangers_is_forgotten_and_the_report_is_not;
+            statuses_of_unknown_messages_are_forgotten_and_the_report_is_not;
         receiving:
             a_contact_may_write_first,
             the_first_message_after_ours_is_the_answer,
             an_answer_may_come_before_the_acceptance,
-            a_message_comes_once,
+            a_repeated_message_is_stored_once,
             a_reply_goes_to_the_conversation_of_what_it_answers,
             a_late_answer_is_an_answer,
-            a_wish_is_honoured_and_an_older_one_is_not,
+            an_opt_out_is_honoured_and_an_older_one_is_not,
             a_new_number_is_the_contacts_and_the_old_one_stays_a_key,
-            a_status_changes_nothing_of_what_came_in,
-            news_of_a_template_change_the_kept_list;
+            a_status_does_not_change_an_incoming_message,
+            news_of_a_template_change_the_stored_list;
         waiting:
             an_unanswered_conversation_goes_to_people_unless_it_should_not,
             each_message_of_ours_gives_the_contact_new_time,
@@ -314,39 +314,39 @@ clauses! {
             a_conversation_elsewhere_is_left_alone;
         greeting:
             lead_deal_conversation_and_message_come_from_one_webhook,
-            who_cannot_or_will_not_hear_is_not_greeted;
+            tests_and_contacts_who_cannot_or_will_not_get_messages_are_not_greeted;
         reports:
             failures_are_found_by_each_filter_in_the_order_of_their_stamps,
             operators_see_messages_newest_first_by_each_filter;
         counting:
             the_first_run_counts_what_was_there_before,
-            what_comes_late_is_counted_where_the_conversation_began,
-            who_handled_it_may_change,
+            late_events_count_where_the_conversation_began,
+            the_agent_and_the_source_of_a_conversation_may_change,
             a_test_lead_is_not_counted,
             a_test_lead_that_is_removed_is_not_counted_either,
-            a_lead_that_turns_out_a_test_is_counted_no_more,
+            a_lead_that_turns_out_a_test_is_no_longer_counted,
             a_source_of_any_length_is_counted,
-            tickets_are_counted_where_they_opened,
+            tickets_count_where_they_opened,
             tickets_of_a_test_lead_are_not_counted,
-            pages_of_any_size_come_to_the_same,
+            pages_of_any_size_give_the_same_counts,
             long_buckets_are_the_sums_of_their_days,
-            days_and_what_lies_at_their_edges_are_told_together,
+            days_and_the_slots_at_their_edges_are_read_together,
             keys_and_counts_are_a_workspaces_own;
         removals:
-            what_is_gone_is_taken_away,
-            who_missed_removals_counts_anew,
-            a_build_that_begins_misses_nothing_of_before,
+            removed_rows_are_subtracted,
+            a_build_that_missed_removals_is_counted_again,
+            a_new_build_needs_no_earlier_removals,
             a_build_that_missed_removals_while_it_was_made_is_given_up;
         builds:
             two_steps_at_once_count_once,
             a_rebuild_serves_when_it_is_whole_and_the_old_rows_go,
-            what_was_not_read_is_as_old_as_it_was,
+            counts_that_were_not_read_keep_their_as_of,
             a_run_that_ends_late_takes_nothing_back;
         cubes:
             a_zone_that_is_asked_for_often_gets_a_cube,
             a_cube_that_is_being_filled_follows_what_changes,
             steps_of_counting_and_of_a_cube_may_cross,
-            a_zone_that_nobody_asks_for_loses_its_cube,
+            an_unused_zone_loses_its_cube,
             other_rules_make_other_cubes,
             a_ninth_zone_gets_none;
     }

@@ -1,4 +1,5 @@
-//! A small HTTP client: a connection for each request, the answer read whole.
+//! A small HTTP client: one connection for each request, and the whole answer
+//! is read.
 
 use std::net::SocketAddr;
 
@@ -11,7 +12,7 @@ use leadhost::domain::key::PlainKey;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-/// A request that is being written.
+/// A request under construction.
 #[derive(Clone)]
 pub struct Ask {
     to: SocketAddr,
@@ -21,7 +22,7 @@ pub struct Ask {
     body: Bytes,
 }
 
-/// What came back.
+/// An answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
@@ -65,7 +66,7 @@ impl Ask {
             .body(body.to_string())
     }
 
-    /// The answer.
+    /// Sends the request and returns the answer.
     ///
     /// # Panics
     /// When there is none.
@@ -76,7 +77,8 @@ impl Ask {
             .unwrap_or_else(|| panic!("an answer from {to}"))
     }
 
-    /// The answer; none when the host is not there or breaks off.
+    /// Sends the request. Returns `None` if the host is not there or closes the
+    /// connection.
     pub async fn try_send(self) -> Option<Answer> {
         let stream = TcpStream::connect(self.to).await.ok()?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
@@ -124,7 +126,7 @@ impl Answer {
             .unwrap_or_else(|error| panic!("{error} in an answer {}: {:?}", self.status, self.body))
     }
 
-    /// The answer, which has this status.
+    /// Returns the answer after checking that it has this status.
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{:?}", self.body);

@@ -1,6 +1,6 @@
 //! The components that `cargo xtask plugins`, `guests` and `test` leave in the
 //! build folder. A test cannot build them itself: they are for another target,
-//! and two of them need toolchains that not everybody has.
+//! and two of them need toolchains that not every machine has.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ pub fn target() -> PathBuf {
     }
 }
 
-/// A component that has to be there: a plugin (`plugins/example-form.wasm`), or
-/// one of the guests that the tests come with.
+/// Reads a component that must exist: a plugin (`plugins/example-form.wasm`),
+/// or one of the guests that the tests come with.
 ///
 /// # Panics
 /// When it is missing; the message says how to build it.
@@ -29,12 +29,14 @@ pub fn component(file: &str) -> Vec<u8> {
     })
 }
 
-/// A component in a language whose toolchain may be missing on this machine.
-/// None, after saying so, when it was not built and need not be.
+/// Reads a component in a language whose toolchain may be missing on this
+/// machine.
+/// Returns `None`, after printing the reason, if it was not built and is not
+/// required.
 ///
 /// # Panics
-/// When it is missing and `LEADHOST_REQUIRE_GUESTS` is set to 1, as
-/// `cargo xtask test --guests` does.
+/// If it is missing and `LEADHOST_REQUIRE_GUESTS` is 1, as `cargo xtask test
+/// --guests` sets it.
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 pub fn guest(file: &str) -> Option<Vec<u8>> {
     let required = std::env::var_os("LEADHOST_REQUIRE_GUESTS").is_some_and(|value| value == "1");

@@ -1,5 +1,5 @@
-//! What tests measured, for whoever asks for it: a line of JSON for each, in the file
-//! that `LEADHOST_FIGURES` names. And how much they test, where a tester says it.
+//! Figures that tests measure: one line of JSON for each, in the file that
+//! `LEADHOST_FIGURES` names. Also the sizes of tests that the environment can set.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -8,11 +8,12 @@ use serde_json::json;
 
 use crate::On;
 
-/// Tells a figure of the named fault; without the file it is told nowhere.
+/// Records a figure of the named fault. Does nothing if `LEADHOST_FIGURES` is not
+/// set.
 ///
 /// # Panics
 ///
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub fn tell(fault: &str, on: Option<&On>, seed: Option<u64>, figure: &str) {
     let Some(path) = std::env::var_os("LEADHOST_FIGURES") else {
         return;
@@ -29,11 +30,11 @@ pub fn tell(fault: &str, on: Option<&On>, seed: Option<u64>, figure: &str) {
         .expect("the file of figures takes a line");
 }
 
-/// What the variable of this name says, else what every run of the tests has.
+/// Returns the size in this variable, or the usual size if it is not set.
 ///
 /// # Panics
 ///
-/// When it says something else than a number.
+/// If the variable is not a number.
 pub fn size(variable: &str, usual: usize) -> usize {
     std::env::var_os(variable).map_or(usual, |text| {
         let number = text.to_str().and_then(|text| text.parse().ok());

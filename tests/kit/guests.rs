@@ -1,9 +1,8 @@
-//! Components for tests: built from the workspace's crates, once in a run, or
-//! put together by hand where no toolchain makes such a thing.
+//! Components for tests: built from the workspace's crates once in a run, or assembled
+//! by hand where no toolchain produces such a component.
 //!
-//! With the Rust target installed they are always built fresh, so that
-//! `cargo test` alone works; without it, what the repository's tasks have built
-//! is taken.
+//! If the Rust target is installed, they are always built, so that `cargo test` alone
+//! works. Otherwise the ones that `cargo xtask` has built are used.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,12 +19,12 @@ use xtask::misbehave;
 
 use crate::components::target;
 
-/// The converter that does what its configuration says.
+/// The converter that does what its configuration asks for.
 pub fn misbehave() -> Vec<u8> {
     rust_component("guest-misbehave")
 }
 
-/// The adapter that does what its configuration says.
+/// The adapter that does what its configuration asks for.
 pub fn misbehave_adapter() -> Vec<u8> {
     rust_component("guest-misbehave-adapter")
 }
@@ -35,7 +34,7 @@ pub fn example_form() -> Vec<u8> {
     rust_component("example-form")
 }
 
-/// The adapter that needs no network.
+/// The sandbox adapter, which needs no network.
 pub fn sandbox() -> Vec<u8> {
     rust_component("adapter-sandbox")
 }
@@ -67,7 +66,7 @@ pub fn rust_component(package: &str) -> Vec<u8> {
     component
 }
 
-/// The misbehaving converter compiled with WASI; none, after saying so, where
+/// The misbehaving converter compiled with WASI. `None`, after printing the reason, if
 /// the target is not installed.
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 pub fn misbehave_with_wasi() -> Option<Vec<u8>> {
@@ -76,12 +75,12 @@ pub fn misbehave_with_wasi() -> Option<Vec<u8>> {
     if has_target(WASI) {
         return Some(compile("guest-misbehave", WASI));
     }
-    eprintln!("LEFT OUT: a guest with WASI; `rustup target add {WASI}` lets it be built");
+    eprintln!("LEFT OUT: a guest with WASI; `rustup target add {WASI}` makes it possible");
     None
 }
 
-/// The misbehaving converter with as many golden cases as a component may carry,
-/// over twenty thousand, each of which loops for ever.
+/// The misbehaving converter with as many golden cases as a component may carry, over
+/// twenty thousand, each of which loops for ever.
 pub fn golden_bomb() -> Vec<u8> {
     let looping = Variant {
         always: "loop",
@@ -90,7 +89,8 @@ pub fn golden_bomb() -> Vec<u8> {
     misbehave::with_most_cases(&looping.component())
 }
 
-/// The misbehaving converter in Python; none, after saying so, where it is not built.
+/// The misbehaving converter in Python. `None`, after printing the reason, if it was
+/// not built.
 pub fn misbehave_python() -> Option<Vec<u8>> {
     crate::components::guest("guests/misbehave-py.wasm")
 }
@@ -100,7 +100,8 @@ pub fn exporting(interface: &str) -> Vec<u8> {
     exporting_all(&[interface])
 }
 
-/// A component that exports an empty interface, and imports another with one function.
+/// A component that exports an empty interface and imports another one with one
+/// function.
 pub fn importing(import: &str, export: &str) -> Vec<u8> {
     let mut component = Component::new();
     let mut interface = InstanceType::new();
@@ -120,8 +121,8 @@ pub fn importing(import: &str, export: &str) -> Vec<u8> {
     component.finish()
 }
 
-/// A component that imports under this name so many instances inside each other, with
-/// nothing but types in the innermost.
+/// A component that imports, under this name, this many nested instances, with only
+/// types in the innermost.
 pub fn importing_nested(import: &str, levels: u32) -> Vec<u8> {
     let mut component = Component::new();
     let mut types = ComponentTypeSection::new();
@@ -147,7 +148,7 @@ pub fn importing_nested(import: &str, levels: u32) -> Vec<u8> {
 /// A component that exports several empty interfaces.
 pub fn exporting_all(interfaces: &[&str]) -> Vec<u8> {
     let mut component = Component::new();
-    // An export is an instance of its own, after the one that it names.
+    // An export is a separate instance, after the one that it names.
     for (index, interface) in (0..).step_by(2).zip(interfaces) {
         export_empty(&mut component, interface, index);
     }
@@ -199,22 +200,22 @@ fn repository() -> PathBuf {
     tests.parent().expect("the tests are in it").to_path_buf()
 }
 
-/// Another version of the misbehaving converter. What is left out is as in the
-/// one that it is made from.
+/// Another version of the misbehaving converter. An unset field is as in the version
+/// that it is made from.
 pub struct Variant<'a> {
     pub version: &'a str,
-    /// The secret of the sender check; empty: no check.
+    /// The secret of the sender check. Empty: no check.
     pub check: &'a str,
-    /// Where fetches go.
+    /// The host of fetches.
     pub fetch: &'a str,
-    /// The word that does no harm any more.
+    /// A word that no longer does harm in this version.
     pub mended: &'a str,
-    /// What messages begin with.
+    /// The prefix of messages.
     pub prefix: &'a str,
-    /// The harm in `describe`: `loop`, or a word of `misbehave/src/schema.rs`;
-    /// empty: none.
+    /// The harm in `describe`: `loop`, or a word of `misbehave/src/schema.rs`.
+    /// Empty: none.
     pub describe: &'a str,
-    /// The word where a configuration has none.
+    /// The word to use if a configuration has none.
     pub always: &'a str,
 }
 
@@ -233,7 +234,7 @@ impl Default for Variant<'_> {
 }
 
 impl Variant<'_> {
-    /// The component, made by changing bytes of the one that was compiled.
+    /// Returns the component, made by changing bytes of the compiled one.
     pub fn component(&self) -> Vec<u8> {
         let fields = [
             self.version,
@@ -248,18 +249,18 @@ impl Variant<'_> {
     }
 }
 
-/// Another version of the misbehaving adapter. What is left out is as in the
-/// one that it is made from.
+/// Another version of the misbehaving adapter. An unset field is as in the version
+/// that it is made from.
 pub struct AdapterVariant<'a> {
     pub name: &'a str,
     pub version: &'a str,
-    /// The secret of the sender check; empty: no check.
+    /// The secret of the sender check. Empty: no check.
     pub check: &'a str,
-    /// A host that it asks for; empty: none.
+    /// A host that it requests. Empty: none.
     pub host: &'a str,
-    /// A secret that it asks for; empty: none.
+    /// A secret that it requests. Empty: none.
     pub secret: &'a str,
-    /// The word that does no harm any more.
+    /// A word that no longer does harm in this version.
     pub mended: &'a str,
 }
 
@@ -277,7 +278,7 @@ impl Default for AdapterVariant<'_> {
 }
 
 impl AdapterVariant<'_> {
-    /// The component, made by changing bytes of the one that was compiled.
+    /// Returns the component, made by changing bytes of the compiled one.
     pub fn component(&self) -> Vec<u8> {
         let fields = [
             self.name,

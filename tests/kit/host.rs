@@ -1,4 +1,4 @@
-//! A host as `leadhost serve` makes one, on port 0 and in a folder of its own.
+//! A host as `leadhost serve` creates it, on port 0 and in its own folder.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use leadhost::app::App;
 use leadhost::clock::{Clock as _, ManualClock};
 use leadhost::config::Config;
 use leadhost::domain::time::{self, Micros};
-use leadhost::http::server::{self, Addresses};
+use leadhost::http::listen::{self, Addresses};
 use leadhost::pipeline::rollup::{self, Round};
 use leadhost::seal::Sealer;
 use leadhost::shutdown::Shutdown;
@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use crate::client::Ask;
 use crate::on::On;
 
-/// The store of a host, and how it differs from the default.
+/// The store of a host, and the settings that differ from the defaults.
 pub struct Options {
     pub on: On,
     /// `section.key` and value, as on the command line.
@@ -42,17 +42,17 @@ impl Options {
 }
 
 pub struct Host {
-    pub app: Arc<App>,
+    pub app: App,
     pub on: On,
-    /// Turned by [`Host::advance`], since a store may have one of its own.
+    /// Move it with [`Host::advance`]: the store may have a clock of its own.
     pub clock: Arc<ManualClock>,
     pub addresses: Addresses,
-    /// Removed with the host.
+    /// Deleted with the host.
     pub folder: TempDir,
 }
 
 impl Host {
-    /// With the defaults.
+    /// A host with the default settings.
     pub async fn new(on: On) -> Self {
         Self::start(Options::on(on)).await
     }
@@ -80,7 +80,7 @@ impl Host {
         let sealer = Arc::new(Sealer::throwaway());
         let app = App::new(config, clock.clone(), store, sealer, Shutdown::new())
             .expect("a plugin engine");
-        let addresses = server::start(&app).await.expect("free ports");
+        let addresses = listen::start(&app.http).await.expect("free ports");
         Self {
             app,
             on,
@@ -94,16 +94,16 @@ impl Host {
         self.clock.now()
     }
 
-    /// Time passes, for the host and for its store.
+    /// Moves the clock of the host and of its store forward.
     pub async fn advance(&self, seconds: i64) {
-        // The store's first: what falls due by the host's clock may be done at once,
-        // and is stamped by the store's.
+        // The store's clock first: work that becomes due by the host's clock may run
+        // at once, and the store stamps it.
         self.on.turn_clock(self.now().plus_seconds(seconds)).await;
         self.clock.advance_seconds(seconds);
     }
 
     pub fn store(&self) -> &dyn Store {
-        &*self.app.store
+        &*self.app.core.store
     }
 
     pub fn ask(&self, method: &str, target: &str) -> Ask {
@@ -125,40 +125,42 @@ impl Host {
         self.ask("POST", target)
     }
 
-    /// To the admin surface.
+    /// A request to the admin API.
     pub fn admin(&self, method: &str, target: &str) -> Ask {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
         Ask::new(self.addresses.admin, method, target)
             .header("host", &self.addresses.admin.to_string())
     }
 
-    /// A bare connection to the gateway.
+    /// A plain connection to the gateway.
     pub async fn raw(&self) -> TcpStream {
         connect(self.addresses.gateway).await
     }
 
-    /// Counts analytics as its job does, zones that were asked for included, until
-    /// nothing is left; what the last round did.
+    /// Counts analytics as its job does, including requested zones, until nothing is
+    /// left. Returns the result of the last round.
     ///
     /// # Panics
-    /// When a round is cut.
+    /// If a round does not run to its end.
     pub async fn count_analytics(&self) -> Round {
         loop {
-            let round = rollup::now(&self.app).await.expect("a round to its end");
+            let round = rollup::now(&self.app.pipeline)
+                .await
+                .expect("a round to its end");
             if !round.more {
                 return round;
             }
         }
     }
 
-    /// What a query of one number finds in the store, past all its verbs.
+    /// Runs a query of one number directly on the store.
     pub async fn count(&self, query: &'static str) -> i64 {
         self.on.count(self.folder.path(), query).await
     }
 
-    /// Stops as a signal would; how much was cut off.
+    /// Stops as on a signal. Returns how many requests were cut off.
     pub async fn stop(&self, within: Duration) -> usize {
-        self.app.shutdown.drain(within).await
+        self.app.core.shutdown.drain(within).await
     }
 }
 
@@ -166,7 +168,7 @@ async fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect(address).await.expect("the host listens")
 }
 
-/// When every test begins.
+/// The time at which every test starts.
 fn beginning() -> Micros {
     time::parse("2030-01-15T12:00:00Z").expect("a time")
 }

@@ -1,7 +1,7 @@
-//! What the tests stand on: a whole host on free ports, in this process, over a
-//! store of its own, with a clock that is moved by hand; a client that is only a
-//! client; the components that `cargo xtask` builds, and doubles of far ends.
-//! Everything here is real, or stands where a network would be.
+//! The library that the tests use: a whole host in this process, on free ports,
+//! over a store of its own and with a manual clock; a plain HTTP client; the
+//! components that `cargo xtask` builds; and doubles of providers.
+//! Everything here is real, except for the parts that replace a network.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -1,10 +1,9 @@
-//! Senders that post numbered leads or notifications and remember every answer,
-//! and the reckoning afterwards: what was acknowledged is in the export, each
-//! lead once.
+//! Senders that post numbered leads or notifications and record every answer, and
+//! the check afterwards: every acknowledged lead is in the export exactly once.
 //!
-//! A sender has one keep-alive connection and sends one lead at a time, and a
-//! lead that got no answer is unsure. What it does then is the test's to say.
-//! What is said here of leads holds for notifications too.
+//! A sender has one keep-alive connection and sends one lead at a time. A lead
+//! without an answer is uncertain; the test decides what the sender does then.
+//! The comments here about leads also hold for notifications.
 
 mod export;
 mod follower;
@@ -31,19 +30,19 @@ use serde_json::{Value, json};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
-/// A request that has no answer by then never gets one.
+/// After this time a request without an answer is given up.
 const HOPELESS: Duration = Duration::from_secs(300);
 
-/// Between a refusal and the next try: a sender with little patience.
+/// The pause between a refusal and the next attempt. It is short on purpose.
 const IMPATIENCE: Duration = Duration::from_millis(20);
 
-/// Between two looks at what the senders have done.
+/// The interval for polling the senders' progress.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// People who send leads: few enough that leads of one person meet.
+/// The number of people who send leads: so few that leads of one person meet.
 const PEOPLE: u64 = 20_000;
 
-/// Where leads go: hosts come and go while they are sent.
+/// The addresses that leads go to. Hosts come and go during a load.
 #[derive(Clone, Default)]
 pub struct Targets(Arc<RwLock<Vec<SocketAddr>>>);
 
@@ -52,30 +51,30 @@ impl Targets {
         Self(Arc::new(RwLock::new(hosts.into_iter().collect())))
     }
 
-    /// A host is somewhere else by now.
+    /// Sets the new address of a host.
     pub fn replace(&self, place: usize, host: SocketAddr) {
         self.0.write().unwrap_or_else(PoisonError::into_inner)[place] = host;
     }
 
-    /// One of them, in turn.
+    /// Returns one of the addresses, round robin.
     pub fn pick(&self, turn: usize) -> SocketAddr {
         let hosts = self.0.read().unwrap_or_else(PoisonError::into_inner);
         hosts[turn % hosts.len()]
     }
 }
 
-/// What a sender does with a lead that was not acknowledged.
+/// The reaction of a sender to a lead that was not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unacknowledged {
-    /// It ends.
+    /// The sender ends.
     End,
-    /// It sends it again, to the next host, until it is acknowledged.
+    /// The sender sends it again, to the next host, until it is acknowledged.
     Again,
-    /// It goes on with the next lead.
+    /// The sender continues with the next lead.
     Next,
 }
 
-/// What a load is made of.
+/// The requests of a load.
 #[derive(Clone, Debug)]
 pub enum What {
     /// A portal's leads, to the connection with this path: `/ingest-lead/...`
@@ -83,15 +82,15 @@ pub enum What {
     Notifications(Notifications),
 }
 
-/// What is sent, and by how many.
+/// The requests of a load, and the number of senders.
 pub struct Plan {
     pub targets: Targets,
     pub what: What,
-    /// With what the ids of this load's leads begin.
+    /// The prefix of this load's ids.
     pub name: String,
     pub senders: usize,
     pub unacknowledged: Unacknowledged,
-    /// Leads of before that are sent first, one by each sender.
+    /// Earlier leads to send first, one by each sender.
     pub first: Vec<String>,
 }
 
@@ -99,27 +98,27 @@ pub struct Plan {
 #[derive(Clone, Debug)]
 pub struct Attempt {
     pub id: String,
-    /// None: no answer.
+    /// `None`: no answer.
     pub status: Option<u16>,
     pub began: Instant,
     pub took: Duration,
 }
 
-/// What came of a load.
+/// The result of a load.
 #[derive(Default)]
 pub struct Sent {
     pub acknowledged: BTreeSet<String>,
-    /// Not acknowledged in the end, and perhaps there all the same.
+    /// Never acknowledged, but possibly stored.
     pub unsure: Vec<String>,
-    /// In the order of their ends, for each sender.
+    /// In the order in which they ended, for each sender.
     pub attempts: Vec<Attempt>,
-    /// Answers that break the interface.
+    /// Answers that violate the interface.
     pub wrong: Vec<String>,
-    /// The message of each notification that was acknowledged.
+    /// The message of each acknowledged notification.
     pub messages: BTreeMap<String, String>,
 }
 
-/// Senders at work.
+/// Running senders.
 pub struct Load {
     ended: Arc<AtomicBool>,
     acknowledged: Arc<AtomicUsize>,
@@ -157,26 +156,26 @@ impl Load {
         }
     }
 
-    /// Leads acknowledged so far.
+    /// Returns how many leads are acknowledged so far.
     pub fn acknowledged(&self) -> usize {
         self.acknowledged.load(Ordering::Relaxed)
     }
 
-    /// Requests answered with something else so far.
+    /// Returns how many requests got another answer so far.
     pub fn refused(&self) -> usize {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Waits until so many leads are acknowledged.
+    /// Waits until this many leads are acknowledged.
     ///
     /// # Panics
-    /// When that takes far too long, or all senders ended before.
+    /// If that takes far too long, or if all senders end before.
     pub async fn reaches(&self, count: usize) {
         self.sees("acknowledged leads", count, || self.acknowledged())
             .await;
     }
 
-    /// Waits for so many acknowledged leads more.
+    /// Waits for this many more acknowledged leads.
     ///
     /// # Panics
     /// As [`Load::reaches`].
@@ -184,7 +183,7 @@ impl Load {
         self.reaches(self.acknowledged() + by).await;
     }
 
-    /// Waits until so many requests were refused.
+    /// Waits until this many requests were refused.
     ///
     /// # Panics
     /// As [`Load::reaches`].
@@ -209,7 +208,8 @@ impl Load {
         }
     }
 
-    /// Lets the senders end what they have in hand; all that they saw.
+    /// Lets the senders finish their current requests, and returns all that they
+    /// saw.
     pub async fn stop(self) -> Sent {
         self.ended.store(true, Ordering::Relaxed);
         let mut all = Sent::default();
@@ -231,7 +231,7 @@ impl Sent {
         self
     }
 
-    /// Requests that were answered so.
+    /// Returns how many requests were answered with this status.
     pub fn count(&self, status: u16) -> usize {
         let attempts = self.attempts.iter();
         attempts
@@ -239,7 +239,7 @@ impl Sent {
             .count()
     }
 
-    /// The longest that any request took.
+    /// Returns the longest time that any request took.
     pub fn slowest(&self) -> Duration {
         let attempts = self.attempts.iter();
         attempts
@@ -248,7 +248,7 @@ impl Sent {
             .unwrap_or_default()
     }
 
-    /// How long the acknowledged ones took: of a hundred, so many were faster.
+    /// Returns the latency of acknowledged requests at this percentile.
     pub fn percentile(&self, percent: usize) -> Duration {
         let mut took: Vec<_> = self
             .attempts
@@ -261,7 +261,7 @@ impl Sent {
         took.get(place).copied().unwrap_or_default()
     }
 
-    /// When the first lead was acknowledged that was sent after a moment.
+    /// Returns when the first lead was acknowledged that was sent after this moment.
     pub fn first_acknowledged_after(&self, moment: Instant) -> Option<Instant> {
         let attempts = self.attempts.iter();
         attempts
@@ -270,7 +270,7 @@ impl Sent {
             .min()
     }
 
-    /// The longest time from one acknowledged lead to the next.
+    /// Returns the longest time between two consecutive acknowledged leads.
     pub fn longest_pause(&self) -> Duration {
         let attempts = self.attempts.iter();
         let mut ends: Vec<_> = attempts
@@ -282,10 +282,10 @@ impl Sent {
         pauses.max().unwrap_or_default()
     }
 
-    /// Every answer was one of the interface's.
+    /// Checks that every answer conforms to the interface.
     ///
     /// # Panics
-    /// When one was not.
+    /// If one does not.
     #[track_caller]
     pub fn assert_well_formed(&self) {
         let first = self.wrong.iter().take(5).collect::<Vec<_>>();
@@ -392,7 +392,7 @@ impl Sender {
         }
     }
 
-    /// One notification has one message, however often it is answered.
+    /// Checks that one notification has one message, however often it is answered.
     fn remember(&mut self, id: &str, answer: &Told) {
         let Some(message) = notification::message_of(answer) else {
             return;
@@ -424,7 +424,7 @@ impl What {
         }
     }
 
-    /// Refused for now, in the shape that the gateway's errors have.
+    /// Whether the answer is a temporary refusal in the error format of the gateway.
     fn refused(&self, answer: &Told) -> Result<(), &'static str> {
         match self {
             Self::Leads(_) => answer.is_a_refusal(),
@@ -440,7 +440,7 @@ impl What {
         }
     }
 
-    /// Whether it is sent once more although it was acknowledged.
+    /// Whether it is sent again although it was acknowledged.
     fn is_told_twice(&self, id: &str) -> bool {
         match self {
             Self::Leads(_) => false,
@@ -449,7 +449,7 @@ impl What {
     }
 }
 
-/// What a sender was told.
+/// The answer to a sender.
 #[derive(Debug)]
 struct Told {
     status: u16,
@@ -519,7 +519,7 @@ async fn served(stream: TcpStream) -> Option<SendRequest<Full<Bytes>>> {
     Some(sender)
 }
 
-/// One keep-alive connection from an address of its own.
+/// One keep-alive connection from its own address.
 pub struct Caller {
     from: IpAddr,
     connection: Option<SendRequest<Full<Bytes>>>,
@@ -533,8 +533,8 @@ impl Caller {
         }
     }
 
-    /// Sends it once: whether it was acknowledged, or what is wrong with the answer;
-    /// None without one.
+    /// Sends the request once. Returns whether it was acknowledged, or what is wrong
+    /// with the answer; `None` without an answer.
     pub async fn tell(
         &mut self,
         to: SocketAddr,
@@ -555,7 +555,7 @@ impl Caller {
     }
 }
 
-/// One of some thousand people, always the same of one id.
+/// One of some thousand people, always the same one for an id.
 fn person(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
@@ -572,8 +572,8 @@ pub fn lead(id: &str) -> Value {
     })
 }
 
-/// Sends one lead on a keep-alive connection: whether it was acknowledged; none
-/// without an answer.
+/// Sends one lead on a keep-alive connection. Returns whether it was acknowledged;
+/// `None` without an answer.
 pub async fn post(
     connection: &mut Option<SendRequest<Full<Bytes>>>,
     to: SocketAddr,

@@ -1,6 +1,5 @@
-//! What a host writes into its log, while a test looks. It hears the threads of
-//! its own test: a test that wants every line runs on one thread, as tests do that
-//! do not ask for more.
+//! Captures what a host logs during a test. It sees the threads of its own test only: a
+//! test that needs every line runs on one thread, as tests do by default.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -10,7 +9,7 @@ use tracing::subscriber::{DefaultGuard, NoSubscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines since the capture began, or since they were taken last.
+/// Lines since the capture began, or since they were last taken.
 pub struct Log {
     text: Text,
     _guard: DefaultGuard,
@@ -20,10 +19,10 @@ pub struct Log {
 struct Text(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// With all that the service says, and what its libraries say of importance.
+    /// Captures every event of the service, and the important ones of its libraries.
     pub fn capture() -> Self {
-        // While there is only one subscriber, a line that another test's thread comes to
-        // first is taken for one that nobody hears, on all threads.
+        // While there is only one subscriber, a callsite that another test's thread
+        // reaches first is cached as disabled for all threads.
         static ANOTHER: OnceLock<Dispatch> = OnceLock::new();
         ANOTHER.get_or_init(|| Dispatch::new(NoSubscriber::default()));
         let text = Text::default();
@@ -38,7 +37,7 @@ impl Log {
         }
     }
 
-    /// What was written since the last time.
+    /// Returns what was logged since the last call.
     pub fn take(&self) -> String {
         let bytes = std::mem::take(&mut *self.text.lock());
         String::from_utf8_lossy(&bytes).into_owned()

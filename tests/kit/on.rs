@@ -1,6 +1,6 @@
-//! The store that a test runs on. A test that holds on every store is a plain
-//! function of an [`On`], and [`on_every_store!`](crate::on_every_store) makes
-//! two tests of it, whose names tell the store.
+//! The store that a test runs on. A test that holds on every store is a function of
+//! an [`On`], and [`on_every_store!`](crate::on_every_store) makes two tests of it,
+//! with the store in their names.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,28 +15,29 @@ use uuid::Uuid;
 
 use crate::postgres::{self, Database};
 
-/// Connections of one host in a test: enough that requests meet, few enough
+/// Connections of one host in a test: enough for concurrent requests, few enough
 /// that many tests share a server.
 pub const CONNECTIONS: u32 = 8;
 
-/// Where a service keeps what it knows.
+/// The store of a service.
 #[derive(Clone)]
 pub enum On {
     /// A file in the service's own folder.
     Sqlite,
-    /// A database, which several services may share; dropped with the last.
+    /// A database, which several services may share. It is dropped with the last
+    /// reference.
     Postgres(Arc<Database>),
 }
 
 impl On {
-    /// A database of the test's own. None, after saying so, where no server can
-    /// be had.
+    /// Creates a database for the test. `None`, after printing the reason, if no
+    /// server is available.
     pub async fn postgres() -> Option<Self> {
         let database = postgres::database().await?;
         Some(Self::Postgres(Arc::new(database)))
     }
 
-    /// For whoever opens the store itself.
+    /// The location, for a test that opens the store itself.
     pub fn location(&self, folder: &Path) -> Location {
         match self {
             Self::Sqlite => Location::File(folder.join("leadhost.db")),
@@ -55,9 +56,9 @@ impl On {
         }
     }
 
-    /// What a query of one number finds in the store, past all its verbs.
+    /// Runs a query of one number directly on the store.
     ///
-    /// # Panics
+    /// If it finds none.
     /// When it finds none.
     pub async fn count(&self, folder: &Path, query: &'static str) -> i64 {
         match self {
@@ -79,11 +80,11 @@ impl On {
         }
     }
 
-    /// Changes what the store keeps, past all its verbs: statements that every store
-    /// understands, all of them or none.
+    /// Changes the store directly with statements that every store understands. All
+    /// of them run, or none.
     ///
     /// # Panics
-    /// When it cannot.
+    /// If it cannot.
     pub async fn change(&self, folder: &Path, sql: &str) {
         match self {
             Self::Sqlite => {
@@ -103,7 +104,7 @@ impl On {
         }
     }
 
-    /// An id as a statement of [`On::change`] writes it.
+    /// Formats an id for a statement of [`On::change`].
     pub fn id(&self, id: impl Into<Uuid>) -> String {
         let id = id.into();
         match self {
@@ -112,16 +113,16 @@ impl On {
         }
     }
 
-    /// Makes what the store itself reads as the time stand at this moment. On
-    /// SQLite that is the clock that the store was opened with.
+    /// Sets the time that the store itself reads to this moment, and stops it there.
+    /// On SQLite that is the clock that the store was opened with.
     pub async fn turn_clock(&self, now: Micros) {
         if let Self::Postgres(database) = self {
             database.turn_clock(now).await;
         }
     }
 
-    /// Lets what the store itself reads as the time run, so many microseconds
-    /// ahead of the machine's clock.
+    /// Lets the time that the store itself reads run, this many microseconds ahead
+    /// of the machine's clock.
     pub async fn shift_clock(&self, shift: i64) {
         if let Self::Postgres(database) = self {
             database.shift_clock(shift).await;
@@ -129,10 +130,10 @@ impl On {
     }
 }
 
-/// Makes a test of each function that is named for each store, in modules
-/// `on_sqlite` and `on_postgres`. Another attribute than `#[tokio::test]` may
-/// stand in front of the list. A function that is not named is dead code, which
-/// the lints refuse.
+/// Makes a test of each listed function for each store, in the modules `on_sqlite`
+/// and `on_postgres`. The list may start with another attribute instead of
+/// `#[tokio::test]`. A function that is not listed is dead code, which the lints
+/// refuse.
 #[macro_export]
 macro_rules! on_every_store {
     (#[$attribute:meta] $($test:ident),+ $(,)?) => {

@@ -1,7 +1,7 @@
-//! The phones behind a double of WhatsApp, which go on by themselves: what the
-//! double took is told as sent, delivered and read, in any order; some people
-//! answer, and some phones are off. What is not taken with 2xx is told again,
-//! as the provider does, until it is.
+//! The phones behind a double of WhatsApp. They act by themselves: they report
+//! accepted messages as sent, delivered and read, in any order; some people
+//! answer, and some phones are off. As the provider does, they repeat a webhook
+//! until it is answered with 2xx.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,57 +12,58 @@ use tokio::task::JoinHandle;
 use crate::provider::{Accepted, Flush, Inbound, Order};
 use crate::whatsapp::WhatsApp;
 
-/// Between two looks at what the double took.
+/// The interval for polling the double.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Telling all that waits takes far less, also on a busy machine.
+/// Sending all waiting events takes far less, even on a busy machine.
 const HOPELESS: Duration = Duration::from_secs(300);
 
-/// What a phone says of a message.
+/// A status that a phone reports.
 const WORDS: [&str; 3] = ["sent", "delivered", "read"];
 
-/// Of so many phones one is off, and of so many one answers.
+/// One phone in this many is off, and one person in this many answers.
 const OFF: usize = 5;
 const ANSWERS: usize = 3;
 
-/// Events of one request, at most: a number that divides nothing here.
+/// The most events in one request: a number that divides no other here.
 const BATCH: usize = 7;
 
-/// Phones at work.
+/// Running phones.
 pub struct Phones {
     ended: Arc<AtomicBool>,
     task: JoinHandle<Story>,
 }
 
-/// What the phones said, all of which the service has taken.
+/// The events of the phones, all of which the service has accepted.
 #[derive(Default)]
 pub struct Story {
-    /// Messages that were told as read.
+    /// Messages that were reported as read.
     pub read: Vec<Accepted>,
-    /// Messages of which nothing was said.
+    /// Messages without any status.
     pub silent: Vec<Accepted>,
-    /// The provider's ids of what people answered.
+    /// The provider's ids of messages that people answered.
     pub answers: Vec<String>,
-    /// What the service answered that it must not.
+    /// Answers that the service must not give.
     pub wrong: Vec<String>,
 }
 
 impl Phones {
-    /// For what is taken from now on, and what was taken before.
+    /// Starts with the messages that the double has accepted so far, and
+    /// follows it.
     pub fn start(whatsapp: &WhatsApp) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let task = tokio::spawn(go_on(whatsapp.clone(), Arc::clone(&ended)));
         Self { ended, task }
     }
 
-    /// Tells the rest and ends.
+    /// Sends the remaining events and stops.
     ///
     /// # Panics
-    /// When the service does not take it, or answered wrongly before.
+    /// If the service does not accept them, or answered wrongly before.
     pub async fn finish(self) -> Story {
         self.ended.store(true, Ordering::Relaxed);
         let story = tokio::time::timeout(HOPELESS, self.task).await;
-        let story = story.expect("the service takes what is told");
+        let story = story.expect("the service accepts the webhooks");
         let story = story.expect("phones do not panic");
         assert!(story.wrong.is_empty(), "{:#?}", story.wrong);
         story
@@ -81,7 +82,7 @@ async fn go_on(whatsapp: WhatsApp, ended: Arc<AtomicBool>) -> Story {
         }
         let seed = u64::try_from(seen).expect("a count");
         let flush = Flush::default().batches(BATCH);
-        // A service that is gone is told again.
+        // If the service is down, the phones try again later.
         let told = whatsapp.try_flush(flush.order(Order::Shuffled(seed))).await;
         let wrong = told.unwrap_or_default().into_iter();
         let wrong = wrong.filter(|told| !told.is_taken() && told.status != 503);

@@ -6,10 +6,11 @@ use std::sync::OnceLock;
 
 use crate::components::target;
 
-/// The program, built once in a run, or the one that `LEADHOST_PROGRAM` names.
+/// Returns the program, built once in a run, or the one that `LEADHOST_PROGRAM`
+/// names.
 ///
 /// # Panics
-/// When it cannot be built.
+/// If it cannot be built.
 pub fn binary() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT
@@ -35,10 +36,11 @@ pub fn binary() -> PathBuf {
         .clone()
 }
 
-/// A library that the loader puts between a program and the system's, made of one
-/// file of C.
+/// Compiles one C file into a library for `LD_PRELOAD`, to replace functions of
+/// the system's library.
 ///
 /// # Panics
+/// If it does not compile.
 /// When it does not compile.
 pub fn preloaded(folder: &Path, source: &str) -> PathBuf {
     let name = Path::new(source).file_stem().expect("a file of C");

@@ -1,6 +1,6 @@
-//! A double of a messaging provider, as a test drives it: what blocks in the
-//! double itself is waited for here, so that a host in the same runtime can
-//! answer. Nothing comes back by itself: the test says what, and when.
+//! A double of a messaging provider for a test. Calls of the double that block
+//! run off the runtime, so that a host in the same runtime can answer. Nothing
+//! comes back by itself: the test says what comes back, and when.
 
 use std::io;
 use std::ops::Deref;
@@ -14,7 +14,7 @@ pub use xtask::double::channel::{
 
 use crate::way::until;
 
-/// When time stands in a double at first: when every test begins.
+/// The time of a double at first: the time at which every test starts.
 pub const BEGINNING: u64 = 1_894_708_800;
 
 /// A running double. It stops when the last of its handles is dropped.
@@ -39,27 +39,28 @@ impl<P: Provider> Double<P> {
         Self(Arc::new(channel))
     }
 
-    /// Tells all that waits, an event a request, in order: what was answered.
-    /// What is not answered with 2xx waits again.
+    /// Sends all waiting events, one in each request, in order, and returns the
+    /// answers.
+    /// An event that is not answered with 2xx waits again.
     ///
     /// # Panics
-    /// When there is no callback, or it does not answer.
+    /// If there is no callback, or if it does not answer.
     pub async fn flush(&self) -> Vec<Told> {
         self.flush_as(Flush::default()).await
     }
 
-    /// The same in batches, in another order, several times.
+    /// Like [`Double::flush`], in batches, in another order or several times.
     ///
     /// # Panics
-    /// When there is no callback, or it does not answer.
+    /// If there is no callback, or if it does not answer.
     pub async fn flush_as(&self, how: Flush) -> Vec<Told> {
         self.try_flush(how).await.expect("the callback answers")
     }
 
-    /// The same where the callback may be gone.
+    /// Like [`Double::flush_as`], for a callback that may be gone.
     ///
     /// # Errors
-    /// When it does not answer; what it did not answer waits again.
+    /// If the callback does not answer. Events without an answer wait again.
     pub async fn try_flush(&self, how: Flush) -> io::Result<Vec<Told>> {
         self.blocking(move |channel| channel.flush(how)).await
     }
@@ -67,7 +68,7 @@ impl<P: Provider> Double<P> {
     /// Sends any body to the callback, signed like this.
     ///
     /// # Panics
-    /// When there is no callback, or it does not answer.
+    /// If there is no callback, or if it does not answer.
     pub async fn send_raw(
         &self,
         content_type: &'static str,
@@ -81,11 +82,11 @@ impl<P: Provider> Double<P> {
         told.expect("the callback answers")
     }
 
-    /// Asks the callback to show that it is meant, with this token or the right
-    /// one: whether it did, and what it answered.
+    /// Performs the webhook handshake with this token, or with the right one.
+    /// Returns whether the callback passed, and its answer.
     ///
     /// # Panics
-    /// When there is no callback, or it does not answer.
+    /// If there is no callback, or if it does not answer.
     pub async fn handshake(&self, verify_token: Option<&str>) -> (bool, Told) {
         let token = verify_token.map(str::to_owned);
         let shown = self
@@ -94,7 +95,7 @@ impl<P: Provider> Double<P> {
         shown.expect("the callback answers")
     }
 
-    /// Waits until so many messages were taken, and gives them all.
+    /// Waits until this many messages were accepted, and returns them all.
     pub async fn takes(&self, many: usize) -> Vec<Accepted> {
         until(&format!("{} takes {many} messages", P::NAME), async || {
             let accepted = self.accepted();
@@ -103,7 +104,7 @@ impl<P: Provider> Double<P> {
         .await
     }
 
-    /// Waits until so many sends were asked for, refused ones included.
+    /// Waits until this many sends arrived, including refused ones.
     pub async fn asked(&self, many: usize) {
         until(&format!("{} is asked {many} times", P::NAME), async || {
             (self.sends().len() >= many).then_some(())
@@ -111,7 +112,7 @@ impl<P: Provider> Double<P> {
         .await;
     }
 
-    /// Waits until so many sends hang.
+    /// Waits until this many sends hang.
     pub async fn hangs(&self, many: usize) {
         until(&format!("{many} sends hang"), async || {
             (self.hanging() >= many).then_some(())

@@ -1,5 +1,5 @@
-//! What a test begins with: workspaces with a key of every kind, and leads that
-//! are in the store already.
+//! What a test starts with: workspaces with a key of every kind, and leads that
+//! are already in the store.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Host {
     pub async fn workspace_with(&self, slug: &str, change: impl FnOnce(&mut Plan)) -> Seeded {
         let mut plan = plan(slug);
         change(&mut plan);
-        let now = self.app.clock.now();
+        let now = self.app.core.clock.now();
         let applied = self.store().apply(&plan, now, false).await.expect("a plan");
         let workspace = applied.workspace_id;
         let partner = applied.partners["acme"];
@@ -60,7 +60,7 @@ impl Host {
         partner: Option<PartnerId>,
     ) -> (PlainKey, KeyId) {
         let key = PlainKey::generate(kind);
-        let now = self.app.clock.now();
+        let now = self.app.core.clock.now();
         let record = KeyRecord {
             id: KeyId::new(now),
             kind,
@@ -85,24 +85,25 @@ impl Host {
         self.key(KeyKind::Admin, None, None).await.0
     }
 
-    /// Stores a delivery with one lead, as the pipeline would; its deal.
+    /// Stores a delivery with one lead, as the pipeline would. Returns its deal.
     pub async fn lead(&self, seeded: &Seeded, name: &str, phone: &str, email: &str) -> DealId {
         self.leads(seeded, &[(name, phone, email)]).await[0]
     }
 
-    /// Stores a delivery with a lead for each name, phone and e-mail; their deals.
+    /// Stores a delivery with a lead for each name, phone and e-mail. Returns
+    /// their deals.
     pub async fn leads(&self, seeded: &Seeded, people: &[(&str, &str, &str)]) -> Vec<DealId> {
         self.leads_with(seeded, people, |_| {}).await
     }
 
-    /// The same of leads that are changed before.
+    /// The same, with a change to the leads before they are stored.
     pub async fn leads_with(
         &self,
         seeded: &Seeded,
         people: &[(&str, &str, &str)],
         change: impl Fn(&mut NewLead),
     ) -> Vec<DealId> {
-        let now = self.app.clock.now();
+        let now = self.app.core.clock.now();
         let items = people
             .iter()
             .zip(0..)
@@ -187,7 +188,7 @@ fn plan(slug: &str) -> Plan {
         name: format!("Workspace {slug}"),
         region: "BR".to_owned(),
         time_zone: "America/Sao_Paulo".to_owned(),
-        // Tests ask until something has happened, while the clock stands.
+        // Tests poll until something has happened, while the clock stands.
         rate_limit: 1_000_000,
         partners: vec!["acme".to_owned()],
         agents: vec![PlannedAgent {

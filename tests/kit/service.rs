@@ -1,5 +1,5 @@
-//! The program itself: `leadhost serve` as a process of its own, and the other
-//! commands as somebody types them.
+//! The program itself: `leadhost serve` as a separate process, and the other commands as an
+//! operator types them.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
@@ -17,14 +17,15 @@ use crate::client::Ask;
 use crate::on::On;
 use crate::program::binary;
 
-/// Runs a command to its end, with nothing of the tester's environment that it reads.
+/// Runs a command to its end, without the variables of the tester's environment that it would
+/// read.
 pub fn leadhost(folder: &Path, arguments: &[&str]) -> Output {
     command(folder, arguments)
         .output()
         .expect("the program runs")
 }
 
-/// What a test made for a service is its owner's, as the service demands.
+/// Closes the folder to other accounts, as the service demands.
 fn keep_private(folder: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     if folder.exists() {
@@ -33,12 +34,12 @@ fn keep_private(folder: &Path) {
     }
 }
 
-/// A command that is not started yet, with nothing of the tester's environment that it reads.
+/// Prepares a command without the variables of the tester's environment that it would read.
 pub fn command(folder: &Path, arguments: &[&str]) -> Command {
     prepared(Command::new(binary()), folder, arguments)
 }
 
-/// The same of a program that the caller names, perhaps with another around it.
+/// The same for a program that the caller names, possibly wrapped by another one.
 fn prepared(mut command: Command, folder: &Path, arguments: &[&str]) -> Command {
     for name in [
         "LEADHOST_ADMIN",
@@ -60,8 +61,8 @@ fn prepared(mut command: Command, folder: &Path, arguments: &[&str]) -> Command 
     command
 }
 
-/// Calls of plugins end, and conversions within their request, on a busy machine
-/// too. What a test sets itself comes later and holds.
+/// Limits for plugin calls and conversions that even a busy machine does not reach. The
+/// test's own flags come later and take precedence.
 const PATIENCE: [&str; 4] = [
     "--set",
     "plugins.inline_ms=60000",
@@ -69,7 +70,7 @@ const PATIENCE: [&str; 4] = [
     "plugins.deadline_ms=60000",
 ];
 
-/// Between two looks at its memory.
+/// The interval for polling its memory.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A running service. It is killed when it is dropped.
@@ -81,29 +82,30 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts it on free ports with a SQLite file in this data folder; returns
-    /// when it is ready.
+    /// Starts it on free ports with a SQLite file in this data folder, and returns when it is
+    /// ready.
     ///
     /// # Panics
+    /// If it ends before that; the message contains its log.
     /// When it ends before; the message has its log.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         Self::start_on(&On::Sqlite, folder, arguments)
     }
 
-    /// The same with something in its environment.
+    /// The same with additional environment variables.
     pub fn start_with(folder: &Path, environment: &[(&str, &OsStr)], arguments: &[&str]) -> Self {
         let mut program = Command::new(binary());
         program.envs(environment.iter().copied());
         Self::start_as(program, &On::Sqlite, folder, arguments)
     }
 
-    /// The same on any store; the folder is the host's own all the same.
+    /// The same on any store. The folder still belongs to the host.
     pub fn start_on(on: &On, folder: &Path, arguments: &[&str]) -> Self {
         Self::start_as(Command::new(binary()), on, folder, arguments)
     }
 
-    /// The same of another build, or with a program around it that becomes it: the
-    /// process that this command starts has to be the service.
+    /// The same with another build, or with a program that replaces itself with the service:
+    /// the process that this command starts must become the service.
     pub fn start_as(program: Command, on: &On, folder: &Path, arguments: &[&str]) -> Self {
         let ports = [
             "serve",
@@ -129,13 +131,14 @@ impl Service {
         assert!(ready, "the service ended:\n{}", log.join("\n"));
         let log = Arc::new(Mutex::new(log));
         let rest = Arc::clone(&log);
-        // A pipe that nobody reads would stop the service.
+        // A pipe that is not read would block the service.
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
-                rest.lock().expect("nobody panics holding it").push(line);
+                rest.lock().expect("the lock is not poisoned").push(line);
             }
         });
-        let said = std::fs::read_to_string(folder.join("service.json")).expect("it said where");
+        let said =
+            std::fs::read_to_string(folder.join("service.json")).expect("it writes its addresses");
         Self {
             folder: folder.to_owned(),
             child,
@@ -144,46 +147,47 @@ impl Service {
         }
     }
 
-    /// Asks one of its surfaces: `gateway`, `data` or `admin`.
+    /// A request to one of its surfaces: `gateway`, `data` or `admin`.
     pub fn ask(&self, surface: &str, method: &str, target: &str) -> Ask {
         let address = self.addresses[surface].as_str().expect("a surface");
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
         Ask::new(address.parse().expect("an address"), method, target).header("host", address)
     }
 
-    /// Where one of its surfaces listens: `gateway`, `data` or `admin`.
+    /// The address of one of its surfaces: `gateway`, `data` or `admin`.
     pub fn address(&self, surface: &str) -> std::net::SocketAddr {
         let address = self.addresses[surface].as_str().expect("a surface");
         address.parse().expect("an address")
     }
 
-    /// Its process, for a test that looks at it or stops it.
+    /// Its process, for a test that observes or stops it.
     pub fn process(&self) -> Pid {
         let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         id.expect("a process id")
     }
 
-    /// Lets it stand still, as a host does that is out of memory or being moved.
+    /// Freezes it, like a host that is out of memory or being migrated.
     pub fn freeze(&self) {
         kill_process(self.process(), Signal::STOP).expect("it runs");
     }
 
-    /// Lets it go on.
+    /// Continues it.
     pub fn thaw(&self) {
         kill_process(self.process(), Signal::CONT).expect("it is there");
     }
 
-    /// Bytes of memory that it has now, without what it maps of files.
+    /// Returns its memory in bytes, without mapped files.
     pub fn memory(&self) -> u64 {
         memory_of(self.process())
     }
 
-    /// The most memory that it had at once, with what it maps of files.
+    /// Returns its peak memory in bytes, including mapped files.
     pub fn peak_memory(&self) -> u64 {
         bytes_of(self.process(), "VmHWM:")
     }
 
-    /// What is done, and how many bytes of memory more than before it has at most meanwhile.
+    /// Runs `act`. Returns its result, and by how many bytes the memory exceeded the start at
+    /// most.
     pub fn memory_during<T>(&self, act: impl FnOnce() -> T) -> (T, u64) {
         let before = self.memory();
         let (end, ended) = mpsc::channel::<()>();
@@ -202,7 +206,7 @@ impl Service {
         })
     }
 
-    /// Ends it as a power cut would.
+    /// Ends it like a power cut.
     pub fn kill(&mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
@@ -213,7 +217,7 @@ impl Service {
         self.child.wait().expect("it ends");
     }
 
-    /// A command against it, which has to succeed: its standard output.
+    /// Runs a command against it that must succeed. Returns its standard output.
     #[track_caller]
     pub fn run(&self, arguments: &[&str]) -> String {
         let output = leadhost(&self.folder, arguments);
@@ -222,7 +226,7 @@ impl Service {
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
-    /// A command against it, which has to fail: its standard error.
+    /// Runs a command against it that must fail. Returns its standard error.
     #[track_caller]
     pub fn fail(&self, arguments: &[&str]) -> String {
         let output = leadhost(&self.folder, arguments);
@@ -230,13 +234,13 @@ impl Service {
         String::from_utf8(output.stderr).expect("UTF-8")
     }
 
-    /// Stops it as an operator would, and waits: whether it ended well.
+    /// Stops it as an operator would, and waits. Returns whether it exited successfully.
     pub fn stop(mut self) -> bool {
         kill_process(self.process(), Signal::TERM).expect("it runs");
         self.child.wait().expect("it ends").success()
     }
 
-    /// What it logged so far that is a warning or worse.
+    /// Returns its log so far, warnings and errors only.
     pub fn complaints(&self) -> String {
         let log = self.log();
         let complaints = log
@@ -245,24 +249,25 @@ impl Service {
         complaints.collect::<Vec<_>>().join("\n")
     }
 
-    /// What it logged so far.
+    /// Returns its log so far.
     pub fn log(&self) -> String {
         self.log
             .lock()
-            .expect("nobody panics holding it")
+            .expect("the lock is not poisoned")
             .join("\n")
     }
 }
 
-/// Bytes of memory that a process has for itself now.
+/// Returns the private memory of a process in bytes.
 ///
 /// # Panics
+/// If the process has ended.
 /// When it has ended.
 pub fn memory_of(process: Pid) -> u64 {
     bytes_of(process, "RssAnon:")
 }
 
-/// What the system tells of a process in this line.
+/// Reads a line of the system's report on a process.
 fn bytes_of(process: Pid, name: &str) -> u64 {
     let file = format!("/proc/{}/status", process.as_raw_nonzero());
     let text = std::fs::read_to_string(file).expect("the system tells");

@@ -1,8 +1,8 @@
-//! The way of a lead through a host: converters that serve, connections that
-//! are declared, deliveries that are sent, and waiting for what happens behind.
+//! The path of a lead through a host: activating converters, declaring connections,
+//! sending deliveries, and waiting for background work.
 //!
-//! Waiting is for a condition, looked at again and again within a bound; the
-//! host's clock stands until a test moves it.
+//! Waiting polls a condition within a time limit. The host's clock stands until a test
+//! moves it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use leadhost::domain::connection::Connection;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::{ConnectionId, DeliveryId};
 use leadhost::domain::plugin::Digest;
-use leadhost::http::server;
+use leadhost::http::listen;
 use leadhost::pipeline::apply::{self, ApplyError, Report};
 use leadhost::pipeline::deploy::{self, Accept, DeployError, Deployed};
 use leadhost::pipeline::{self, fleet, templates};
@@ -28,17 +28,18 @@ use crate::components::target;
 use crate::host::{Host, Options};
 use crate::on::On;
 
-/// Far more than anything here takes, also on a machine that does ten other things:
-/// a test never fails for want of patience.
+/// Far more than anything here takes, even on a machine that is busy with ten other
+/// things:
+/// a test never fails because it waits too briefly.
 const LONG: Duration = Duration::from_secs(300);
 
-/// Between two looks at a condition.
+/// The interval for polling a condition.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What `look` finds, as soon as it finds something.
+/// Polls `look` until it returns something, and returns that.
 ///
 /// # Panics
-/// When that takes far too long; the message says what was waited for.
+/// If that takes far too long; the message says what was awaited.
 pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let end = Instant::now() + LONG;
     loop {
@@ -50,7 +51,7 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T
     }
 }
 
-/// What a declaration made.
+/// The result of a declaration.
 pub struct Declared {
     pub report: Report,
 }
@@ -60,7 +61,7 @@ impl Declared {
         self.report.connections[connection].clone()
     }
 
-    /// Where the connection's source sends to.
+    /// The path that the connection's source sends to.
     pub fn address(&self, connection: &str) -> String {
         format!("/ingest-lead/{}", self.id(connection))
     }
@@ -70,19 +71,19 @@ impl Declared {
         self.report.instances[name].0
     }
 
-    /// Where the provider of an instance sends to.
+    /// The path that the provider of an instance sends to.
     pub fn webhook(&self, instance: &str) -> String {
         self.report.channels[instance].clone()
     }
 
-    /// The token in that address: the channel's connection.
+    /// The token in that path: the channel's connection.
     pub fn channel(&self, instance: &str) -> ConnectionId {
         let address = self.webhook(instance);
         let (_, token) = address.rsplit_once('/').expect("it ends with the token");
         token.parse().expect("a token")
     }
 
-    /// The text of a key that this declaration made.
+    /// The text of a key that this declaration created.
     pub fn key(&self, label: &str) -> String {
         let made = self.report.keys.iter().find(|key| key.label == label);
         made.and_then(|key| key.key.clone())
@@ -91,8 +92,8 @@ impl Declared {
 }
 
 impl Options {
-    /// A machine that is busy with other tests makes nothing late: no conversion,
-    /// no call to the outside, no answer.
+    /// Time limits that a machine busy with other tests does not reach: for
+    /// conversions, outgoing calls and answers.
     pub fn patient(on: On) -> Self {
         Self::on(on)
             .with("plugins.inline_ms", 60_000)
@@ -106,7 +107,7 @@ impl Options {
 }
 
 impl Host {
-    /// A host whose conversions end within their request, and whose worker runs.
+    /// A host whose conversions finish within their request, and whose worker runs.
     pub async fn working(on: On) -> Self {
         Self::working_with(Options::patient(on)).await
     }
@@ -117,12 +118,12 @@ impl Host {
         host
     }
 
-    /// Starts what runs beside the requests.
+    /// Starts the background work.
     pub fn work(&self) {
-        drop(pipeline::start(&self.app, &self.app.shutdown));
+        drop(pipeline::start(&self.app.pipeline, &self.app.core.shutdown));
     }
 
-    /// Makes a component serve.
+    /// Activates a component.
     pub async fn converter(&self, wasm: Vec<u8>) -> Digest {
         self.upload(wasm, "test")
             .await
@@ -131,15 +132,17 @@ impl Host {
             .digest
     }
 
-    /// Makes a component serve, if nothing stands against it.
+    /// Activates a component, unless a check refuses it.
     pub async fn upload(&self, wasm: Vec<u8>, origin: &str) -> Result<Deployed, DeployError> {
         self.know_compiled(&wasm);
-        let deployed = deploy::upload(&self.app, wasm, origin, true, &Accept::default()).await;
+        let deployed =
+            deploy::upload(&self.app.pipeline, wasm, origin, true, &Accept::default()).await;
         self.keep_compiled();
         deployed
     }
 
-    /// Applies a workspace file; workspace, partner, agent and keys are there already.
+    /// Applies a workspace file with these connections. A workspace, a partner, an
+    /// agent and keys are added.
     pub async fn declare(&self, connections: &str) -> Declared {
         self.try_declare(connections)
             .await
@@ -149,11 +152,11 @@ impl Host {
     pub async fn try_declare(&self, connections: &str) -> Result<Declared, ApplyError> {
         let text = format!("{BEGINNING}{connections}");
         let file: Value = toml::from_str(&text).expect("TOML");
-        let report = apply::apply(&self.app, &file, false).await?;
+        let report = apply::apply(&self.app.pipeline, &file, false).await?;
         Ok(Declared { report })
     }
 
-    /// What came of a delivery that was just sent, as the store has it.
+    /// Returns the delivery that this answer names, as the store has it.
     pub async fn delivery(&self, answer: &Answer) -> DeliveryDetail {
         let id = answer.json()["deliveryId"].clone();
         let id = id.as_str().expect("an id").parse().expect("an id");
@@ -165,7 +168,7 @@ impl Host {
         found.expect("the delivery is stored")
     }
 
-    /// The deliveries with this status, newest first.
+    /// Returns the deliveries with this status, newest first.
     pub async fn with_status(&self, status: DeliveryStatus) -> Vec<DeliveryId> {
         let filter = store::DeliveryFilter {
             status: Some(status),
@@ -176,7 +179,7 @@ impl Host {
         found.iter().map(|delivery| delivery.id).collect()
     }
 
-    /// Waits until the delivery is this, and gives it.
+    /// Waits until the delivery has this status, and returns it.
     pub async fn becomes(&self, id: DeliveryId, status: DeliveryStatus) -> DeliveryDetail {
         until(
             &format!("delivery {id} becomes {}", status.as_str()),
@@ -188,7 +191,7 @@ impl Host {
         .await
     }
 
-    /// The deals that a partner finds.
+    /// Returns the deals that a partner finds.
     pub async fn deals(&self, declared: &Declared, query: &str) -> Vec<Value> {
         let ask = self.get(&format!("/deal?{query}"));
         let ask = ask.header("x-service-api-key", &declared.key("partner"));
@@ -196,7 +199,7 @@ impl Host {
         found.as_array().expect("a list").clone()
     }
 
-    /// All rows of an export.
+    /// Returns all rows of an export.
     pub async fn rows(&self, declared: &Declared, entity: &str) -> Vec<Value> {
         let key = format!("Bearer {}", declared.key("workspace"));
         let mut rows = Vec::new();
@@ -213,12 +216,12 @@ impl Host {
         }
     }
 
-    /// Asks the provider of an instance for its templates, rather than to wait for
-    /// the host to do so by itself.
+    /// Asks the provider of an instance for its templates, instead of waiting until
+    /// the host does it by itself.
     pub async fn list_templates(&self, channel: &ConnectionId) -> Arc<TemplateList> {
         let live = self.app.pipeline.connections.get(channel).await;
         let live = live.expect("a store").expect("the channel is there");
-        let list = templates::sync(&self.app, &live).await;
+        let list = templates::sync(&self.app.pipeline, &live).await;
         list.expect("a store")
     }
 
@@ -227,21 +230,20 @@ impl Host {
         found.expect("the connection is there")
     }
 
-    /// Lets a paused connection go on.
+    /// Resumes a paused connection.
     pub async fn resume(&self, id: &ConnectionId) {
         let store = self.store();
         store.pause_connection(id, None).await.expect("a store");
         self.app.pipeline.wake();
     }
 
-    /// Time passes, and the worker looks what is due.
+    /// Moves the clock forward, and lets the worker look for due work.
     pub async fn pass(&self, seconds: i64) {
         self.advance(seconds).await;
         self.app.pipeline.wake();
     }
 
-    /// Whether these bytes stand anywhere in what the host keeps, in its folder
-    /// or in its database.
+    /// Whether these bytes are anywhere in the host's folder or database.
     pub async fn keeps(&self, needle: &str) -> bool {
         let files = fs::read_dir(self.folder.path()).expect("the folder");
         let in_a_file = files
@@ -269,8 +271,8 @@ impl Host {
             folder,
             ..
         } = self;
-        app.shutdown.drain(LONG).await;
-        let (config, sealer) = (app.config.clone(), app.sealer.clone());
+        app.core.shutdown.drain(LONG).await;
+        let (config, sealer) = (app.core.config.clone(), app.core.sealer.clone());
         drop(app);
         let place = on.location(folder.path());
         let store = until("the old host lets go of its store", async || {
@@ -279,8 +281,8 @@ impl Host {
         .await;
         let app = App::new(config, clock.clone(), store, sealer, Shutdown::new())
             .expect("a plugin engine");
-        deploy::load_active(&app).await.expect("a store");
-        let addresses = server::start(&app).await.expect("free ports");
+        deploy::load_active(&app.pipeline).await.expect("a store");
+        let addresses = listen::start(&app.http).await.expect("free ports");
         let host = Self {
             app,
             on,
@@ -292,32 +294,32 @@ impl Host {
         host
     }
 
-    /// Another host on the same database, started as `leadhost serve` starts one:
-    /// it has joined the others when this returns.
+    /// Starts another host on the same database, as `leadhost serve` does: it has
+    /// joined the fleet when this returns.
     pub async fn beside(&self, name: &str) -> Self {
         self.beside_with(name, |_| {}).await
     }
 
-    /// The same, with another configuration.
+    /// The same with another configuration.
     pub async fn beside_with(&self, name: &str, change: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut config = self.app.config.clone();
+        let mut config = self.app.core.config.clone();
         config.store.data_dir = folder.path().to_owned();
         name.clone_into(&mut config.server.name);
         change(&mut config);
         let store = store::open(&self.on.location(folder.path()), self.clock.clone())
             .await
             .expect("the database is there");
-        let (clock, sealer) = (self.clock.clone(), self.app.sealer.clone());
+        let (clock, sealer) = (self.clock.clone(), self.app.core.sealer.clone());
         let app = App::new(config, clock, store, sealer, Shutdown::new()).expect("an engine");
         let compiled = folder.path().join("compiled");
         for file in files(&shared()) {
-            // Not there yet, or there already: both are well.
+            // It may be absent or exist already: both are fine.
             let _ = fs::copy(&file, compiled.join(name_of(&file)));
         }
-        deploy::load_active(&app).await.expect("a store");
-        fleet::join(&app).await.expect("a store");
-        let addresses = server::start(&app).await.expect("free ports");
+        deploy::load_active(&app.pipeline).await.expect("a store");
+        fleet::join(&app.pipeline).await.expect("a store");
+        let addresses = listen::start(&app.http).await.expect("free ports");
         let host = Self {
             app,
             on: self.on.clone(),
@@ -329,13 +331,13 @@ impl Host {
         host
     }
 
-    /// Compiling takes longest: what an earlier host compiled is taken from there.
+    /// Compiling takes longest: the code that an earlier host compiled is reused.
     fn know_compiled(&self, wasm: &[u8]) {
         let digest = Digest::of(wasm).to_string();
         for file in files(&shared()) {
             let name = name_of(&file);
             if name.starts_with(&digest) {
-                // Not there yet, or there already: both are well.
+                // It may be absent or exist already: both are fine.
                 let _ = fs::copy(&file, self.compiled().join(name));
             }
         }
@@ -359,7 +361,7 @@ impl Host {
 }
 
 impl Ask {
-    /// With HTTP Basic.
+    /// With HTTP Basic authentication.
     pub fn basic(self, credentials: &str) -> Self {
         use base64::Engine as _;
         let text = base64::engine::general_purpose::STANDARD.encode(credentials);
@@ -384,8 +386,7 @@ pub fn signature(secret: &str, message: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// With a rate that no test exceeds which asks until something has happened, while
-/// the clock stands.
+/// A rate limit that no polling test reaches while the clock stands.
 const BEGINNING: &str = r#"
 [workspace]
 slug = "demo"
@@ -404,7 +405,7 @@ kind = "workspace"
 label = "workspace"
 "#;
 
-/// What hosts of all tests have compiled.
+/// The compiled code that all tests share.
 fn shared() -> PathBuf {
     let folder = target().join("tmp").join("compiled");
     fs::create_dir_all(&folder).expect("a folder");

@@ -1,7 +1,6 @@
-//! The service as clients from outside meet it: schemathesis against its
-//! document, clients in Python and in TypeScript that public generators make from
-//! the document, and the page in a browser without a network. All of them talk to the built program on
-//! SQLite, with two workspaces and some data.
+//! Tests the API from outside: schemathesis against the document, clients in Python and TypeScript
+//! that public generators make from the document, and the page in a browser without a network. All
+//! of them use the built program on SQLite, with two workspaces and some data.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +13,7 @@ use crate::javascript::{self, Scripts};
 use crate::service::Service;
 use crate::{browser, process, python, repository, run};
 
-/// What is tried.
+/// The parts to test.
 #[derive(Clone, Copy)]
 pub struct Scope {
     pub clients: bool,
@@ -23,10 +22,10 @@ pub struct Scope {
 
 pub fn test(install: Install, scope: Scope) -> Result<(), Failure> {
     if scope.clients {
-        python::ensure(install, "for the clients that the API is tried with")?;
+        python::ensure(install, "for the clients that test the API")?;
         javascript::ensure(install)?;
     }
-    // Before the build, so that a machine where it cannot be had says so at once.
+    // Before the build, so that a missing requirement is reported at once.
     let chromium = scope
         .browser
         .then(|| browser::program(install))
@@ -74,15 +73,15 @@ fn try_out(
             Command::new(environment.join("bin/python"))
                 .arg(folder.join(script))
                 .arg(&world)
-                // Bytes of compiled scripts do not belong among the sources.
+                // Compiled scripts do not belong among the sources.
                 .env("PYTHONDONTWRITEBYTECODE", "1"),
         )
-        .map_err(|failure| failure.hint("what was found is above; where the interface wants it so, tests/api/exceptions.toml says why"))?;
+        .map_err(|failure| failure.hint("see the findings above; if the interface intends one, add it with its reason to tests/api/exceptions.toml"))?;
     }
     typed_round(&folder.join("typescript"), &world)
 }
 
-/// Types from the document, a client that has to compile with them, and its round.
+/// Generates types from the document, and compiles and runs a client of them.
 fn typed_round(folder: &Path, world: &Path) -> Result<(), Failure> {
     javascript::install_locked(folder, Scripts::Left)?;
     let node =
@@ -98,7 +97,7 @@ fn typed_round(folder: &Path, world: &Path) -> Result<(), Failure> {
     node(&["round.js", &world.to_string_lossy()])
 }
 
-/// What the scripts have to know, in a file for them.
+/// A file with everything that the scripts need to know.
 fn world(service: &Service, folder: &Path) -> Result<PathBuf, Failure> {
     let other = process::output(
         Command::new(&service.program)

@@ -1,5 +1,5 @@
-//! The arguments of a task: flags, flags with a value, plain words, and what
-//! follows `--`. A word that nobody asked for is an error, so that a typing
+//! The arguments of a task: flags, flags with a value, plain words, and
+//! everything after `--`. An unexpected word is an error, so that a typing
 //! mistake is never silently ignored.
 
 use crate::failure::Failure;
@@ -31,14 +31,15 @@ impl Args {
             .any(|word| word == "--help" || word == "-h")
     }
 
-    /// Takes `--name` out; tells whether it was there.
+    /// Removes `--name`. Returns whether it was there.
     pub fn flag(&mut self, name: &str) -> bool {
         let before = self.words.len();
         self.words.retain(|word| word != name);
         self.words.len() != before
     }
 
-    /// Takes `--name value` or `--name=value` out, the first of them.
+    /// Removes the first `--name value` or `--name=value`, and returns the
+    /// value.
     pub fn value(&mut self, name: &str) -> Result<Option<String>, Failure> {
         let joined = format!("{name}=");
         for at in 0..self.words.len() {
@@ -58,18 +59,19 @@ impl Args {
         Ok(None)
     }
 
-    /// Takes the first word out, where it is no flag: what a task is told to do.
+    /// Removes and returns the first word, if it is not a flag: the task's
+    /// subcommand.
     pub fn first_word(&mut self) -> Option<String> {
         let first = self.words.first()?;
         (!first.starts_with('-')).then(|| self.words.remove(0))
     }
 
-    /// What stood behind `--`, for the program that the task starts.
+    /// The arguments after `--`, for the program that the task starts.
     pub fn after_dashes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.after_dashes)
     }
 
-    /// The plain words; refuses flags that are left over.
+    /// Returns the plain words. Refuses remaining flags.
     pub fn words(self) -> Result<Vec<String>, Failure> {
         if let Some(unknown) = self.words.iter().find(|word| word.starts_with('-')) {
             return Err(Failure::new(format!("unknown flag `{unknown}`"))
@@ -77,13 +79,13 @@ impl Args {
         }
         if let Some(first) = self.after_dashes.first() {
             return Err(Failure::new(format!(
-                "this task passes nothing on, so `-- {first}` has no meaning"
+                "this task passes no arguments on: remove `-- {first}`"
             )));
         }
         Ok(self.words)
     }
 
-    /// Refuses whatever is left over.
+    /// Refuses all remaining arguments.
     pub fn nothing_more(self) -> Result<(), Failure> {
         match self.words()?.first() {
             Some(word) => Err(Failure::new(format!("unexpected `{word}`"))
@@ -102,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_values_and_words_are_told_apart() {
+    fn flags_values_and_words_are_distinguished() {
         let mut args = args("--listen 127.0.0.1:1 one --quick --name=x two -- --listen y");
         assert_eq!(
             args.value("--listen").expect("a value").as_deref(),

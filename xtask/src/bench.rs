@@ -1,4 +1,4 @@
-//! Measures: builds the service, the plugins and the benchmarks in release,
+//! Benchmarks: builds the service, the plugins and the benchmarks in release,
 //! installs the peer, and runs the figures.
 
 use std::process::Command;
@@ -10,31 +10,31 @@ use crate::{guests, javascript, plugins, process, repository};
 use xtask::postgres_programs::Binaries;
 
 pub const HELP: &str = "\
-Measures the service, beside a peer in Node; writes bench/results.
+Measures the service next to a Node peer, and writes bench/results.
 
     cargo xtask bench [--seconds N] [--rounds N] [--no-install] [FIGURE..]
     cargo xtask bench [--seconds N] [--rows ROW,..] [--no-install] neighbours
 
     FIGURE         conversion, ingest, ingest-postgres, export, export-peer,
                    export-stores, swap, swap-fleet, start, memory, messages, search,
-                   deals, analytics, neighbours; else all of them
-    --seconds N    of one round of load, 8 unless given
-    --rounds N     alternating rounds, 3 unless given
+                   deals, analytics, neighbours; default all of them
+    --seconds N    length of one round of load, default 8
+    --rounds N     number of alternating rounds, default 3
     --rows ROW,..  only these rows of `neighbours`; an unknown one lists them all
-    --no-install   never install anything; say what is missing
+    --no-install   never install anything; report what is missing
 
     LEADHOST_BENCH_BASELINE=FILE in the environment names another build of the
     service: `ingest`, `ingest-postgres`, `export`, `export-stores` and `memory`
-    measure it beside, in the same rounds.
+    measure it too, in the same rounds.
 ";
 
 /// The figures that have a peer.
 const AGAINST_NODE: [&str; 3] = ["ingest", "ingest-postgres", "export-peer"];
 
-/// The figures that need guests that misbehave.
+/// The figures that need misbehaving guests.
 const BESIDE_GUESTS: [&str; 1] = ["neighbours"];
 
-/// The figures that need a server of PostgreSQL.
+/// The figures that need a PostgreSQL server.
 const ON_POSTGRES: [&str; 5] = [
     "ingest-postgres",
     "export-stores",
@@ -82,7 +82,8 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         let python = guests::build_some(install, &["misbehave-py.wasm".to_owned()]);
         let python = python.map(|left_out| left_out.into_iter().next());
         let wasi = plugins::build_guest_with_wasi(install).map(|()| None);
-        // The figure goes on without the rows that need them, and says so.
+        // The figure continues without the rows that need them, and reports
+        // that.
         for guest in [python, wasi] {
             match guest {
                 Ok(None) => {}

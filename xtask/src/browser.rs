@@ -1,6 +1,6 @@
-//! The page of the document in a real browser that has no network: every name
-//! but this machine's is unknown to it. What it renders has to show every
-//! operation, and it must have asked nobody else for anything.
+//! The page of the API document in a real browser without a network: it can resolve
+//! only this machine's name. The rendered page must show every operation, and must
+//! request nothing from any other host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::{openapi, process};
 
-/// Names under which a Chromium is installed.
+/// Names under which Chromium may be installed.
 const PROGRAMS: [&str; 4] = [
     "chromium",
     "chromium-browser",
@@ -20,14 +20,14 @@ const PROGRAMS: [&str; 4] = [
     "google-chrome-stable",
 ];
 
-/// A browser, installed where there is none and that is allowed.
+/// Finds a browser, or installs one if that is allowed.
 pub fn program(install: Install) -> Result<PathBuf, Failure> {
     let find = || PROGRAMS.into_iter().find_map(process::find);
     if let Some(found) = find() {
         return Ok(found);
     }
-    install.debian(&["chromium"], "to look at the page of the document")?;
-    find().ok_or_else(|| Failure::new("chromium was installed and is not on the path"))
+    install.debian(&["chromium"], "to render the page of the API document")?;
+    find().ok_or_else(|| Failure::new("Chromium was installed but is not on the PATH"))
 }
 
 pub fn test(chromium: &Path, folder: &Path, address: &str) -> Result<(), Failure> {
@@ -41,7 +41,7 @@ pub fn test(chromium: &Path, folder: &Path, address: &str) -> Result<(), Failure
             .args([
                 "--headless",
                 "--disable-gpu",
-                // As root, in a container: what is loaded is our own.
+                // As root, in a container: the page is our own.
                 "--no-sandbox",
                 "--disable-dev-shm-usage",
                 "--no-first-run",
@@ -91,14 +91,14 @@ pub fn test(chromium: &Path, folder: &Path, address: &str) -> Result<(), Failure
     Ok(())
 }
 
-/// Every address that the page's requests went to is this service's.
+/// Checks that every request of the page went to this service.
 fn asked_nobody_else(log: &Path, address: &str) -> Result<(), Failure> {
     let text = fs::read_to_string(log).context(format!("reading {}", log.display()))?;
     let log: Value = serde_json::from_str(&text).context("reading the browser's log")?;
     let mut asked = 0;
     for event in log["events"].as_array().into_iter().flatten() {
         let params = &event["params"];
-        // What the page loads names who asked for it; the browser's own errands do not.
+        // A request of the page names its initiator; the browser's own requests do not.
         let Some(url) = params["url"].as_str() else {
             continue;
         };
@@ -108,7 +108,7 @@ fn asked_nobody_else(log: &Path, address: &str) -> Result<(), Failure> {
         if url.starts_with(address) {
             asked += 1;
         } else if is_of_the_page && url.starts_with("http") {
-            return Err(Failure::new(format!("the page asks {url}")));
+            return Err(Failure::new(format!("the page requests {url}")));
         }
     }
     if asked < 4 {

@@ -1,12 +1,13 @@
-//! Cargo, as somebody types it.
+//! Cargo, as on a command line.
 
 use std::path::Path;
 use std::process::Command;
 
-/// The `cargo` that started this program, in a folder, without what it says of this
-/// program's package, and without what lets a stable test program tell how long each
-/// test took. Some build scripts look at both, and each of the two would make the next
-/// build that is typed by hand build half of the dependencies again.
+/// Returns the `cargo` that started this program, in a folder, without the environment
+/// variables about this program's package, and without the one that lets a stable test
+/// program report how long each test took. Some build scripts read both, and each of
+/// them would make the next build from the command line rebuild half of the
+/// dependencies.
 pub fn command(folder: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(folder).env_remove("RUSTC_BOOTSTRAP");

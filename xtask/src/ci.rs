@@ -1,6 +1,6 @@
-//! What a change has to pass before it is merged, the quick checks first. It
-//! stops at the first quick check that fails and says what to do; of the tests all
-//! are run, so that one run tells everything that fails.
+//! The checks before a merge, the quick ones first. It stops at the first quick
+//! check that fails and says what to do; the tests all run, so that one run reports
+//! every failure.
 
 use std::time::Instant;
 
@@ -11,22 +11,22 @@ use crate::postgres::Postgres;
 use crate::{api, clients, faults, openapi, process, repository, test, wit};
 
 pub const HELP: &str = "\
-Everything that a change has to pass, quick checks first; stops at the first of
-them that fails. Of the last four all are run, whichever fail.
+Runs every check that a change must pass, quick ones first, and stops at the first
+failure. The last four steps all run, even if one of them fails.
 
     cargo xtask ci [--no-install]
 
     format          cargo fmt --check
-    contract        wit/v1 against what is published
-    document        docs/openapi.json against what the service says
+    contract        wit/v1 against the published contract
+    document        docs/openapi.json against the service
     lints           cargo clippy, warnings are errors
     documentation   cargo doc, warnings are errors
-    tests           cargo xtask test --guests, with a PostgreSQL for certain
+    tests           cargo xtask test --guests; PostgreSQL is required
     api             cargo xtask test --api --browser
-    clients         cargo xtask test --clients, with a PostgreSQL for certain
-    faults          cargo xtask faults --short: docs/reliability.md is whole
+    clients         cargo xtask test --clients; PostgreSQL is required
+    faults          cargo xtask faults --short: docs/reliability.md is complete
 
-    --no-install   never install anything; say what is missing
+    --no-install   never install anything; report what is missing
 ";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
@@ -90,7 +90,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 /// The steps that check the sources, before those that run the program.
 const QUICK: usize = 5;
 
-/// A step that says nothing when it passes.
+/// A step that prints nothing when it passes.
 type Step<'a> = &'a dyn Fn() -> Result<(), Failure>;
 
 fn format(install: Install) -> Result<(), Failure> {
@@ -110,14 +110,15 @@ fn lints(install: Install) -> Result<(), Failure> {
         "warnings",
     ]))
     .map_err(|failure| {
-        failure.hint("the lints are above; where one is wrong, #[expect(.., reason = \"..\")]")
+        failure.hint("fix the lints above; if one is wrong, add #[expect(.., reason = \"..\")]")
     })
 }
 
 fn documentation() -> Result<(), Failure> {
     process::run(
         repository::cargo()
-            // Who reads it works on it, so private items are pages too, and linked.
+            // The readers work on the code, so private items are documented and
+            // linked too.
             .env(
                 "RUSTDOCFLAGS",
                 "-D warnings -A rustdoc::private_intra_doc_links",
@@ -129,7 +130,7 @@ fn documentation() -> Result<(), Failure> {
                 "--document-private-items",
             ]),
     )
-    .map_err(|failure| failure.hint("mend the comments that are named above"))
+    .map_err(|failure| failure.hint("fix the comments named above"))
 }
 
 /// Makes sure that the toolchain has a cargo subcommand.

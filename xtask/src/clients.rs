@@ -1,7 +1,7 @@
-//! The service as those meet it who copy its data: the clients of
-//! `examples/clients`, each in an environment of its own with the versions that
-//! it pins, pull the built service on SQLite and on PostgreSQL. What they have
-//! to end with is in `tests/clients`.
+//! Tests clients that copy the service's data: each client of
+//! `examples/clients`, in its own environment with the versions that it pins,
+//! pulls from the built service on SQLite and on PostgreSQL. `tests/clients`
+//! has the expected results.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ use crate::{process, python, repository, run};
 /// The folders of `examples/clients`, and of the environments.
 const CLIENTS: [&str; 4] = ["airbyte", "dlt", "meltano", "singer"];
 
-/// The one that installs its own plugins, by its project.
+/// The client that installs its own plugins, by its project.
 const MELTANO: &str = "meltano";
 
 pub fn test(install: Install, need: Postgres) -> Result<(), Failure> {
@@ -38,8 +38,8 @@ pub fn test(install: Install, need: Postgres) -> Result<(), Failure> {
 /// compute.
 fn environments() -> Result<Map<String, Value>, Failure> {
     eprintln!(
-        "The clients are installed from the Python registry into {}, where they are not there yet \
-         in the versions that examples/clients pins: some 900 MB, once.",
+        "Installing the clients from the Python registry into {}, unless the versions that \
+         examples/clients pins are already there: about 900 MB, once.",
         repository::target().join("clients").display()
     );
     thread::scope(|scope| {
@@ -68,7 +68,7 @@ fn environment(client: &str) -> Result<PathBuf, Failure> {
     Ok(environment)
 }
 
-/// The project with its plugins installed, beside the environment.
+/// The project with its plugins, next to the environment.
 fn meltano_project(environment: &Path, example: &Path) -> Result<(), Failure> {
     let file = example.join("meltano.yml");
     let content = fs::read(&file).context(format!("reading {}", file.display()))?;
@@ -88,7 +88,7 @@ fn meltano_project(environment: &Path, example: &Path) -> Result<(), Failure> {
             .arg("--log-level=warning")
             .arg("install"),
     )
-    .map_err(|failure| failure.hint("pip has to reach its index; try again"))?;
+    .map_err(|failure| failure.hint("pip must be able to reach its index; try again"))?;
     repository::write_if_changed(&stamp, &content)?;
     Ok(())
 }
@@ -144,13 +144,13 @@ fn pulled(
         Command::new("python3")
             .arg(tests.join("suite.py"))
             .arg(&path)
-            // Bytes of compiled scripts do not belong among the sources.
+            // Compiled scripts do not belong among the sources.
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("PYTHONUTF8", "1"),
     )
     .map_err(|failure| {
         failure.hint(format!(
-            "what was found is above; the clients' logs are in {}/pulls",
+            "see the findings above; the clients' logs are in {}/pulls",
             service.folder.display()
         ))
     })

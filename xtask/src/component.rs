@@ -1,6 +1,5 @@
-//! From a core module to the file that a host takes: encoded as a component,
-//! without imports that a computing plugin has no use for, with its golden
-//! cases inside.
+//! Turns a core module into the file for a host: encoded as a component, without
+//! imports that a plugin has no use for, with its golden cases inside.
 
 use std::path::Path;
 
@@ -10,8 +9,8 @@ use wit_parser::{Resolve, WorldItem, WorldKey};
 
 use crate::failure::{Context, Failure};
 
-/// A component from a core module that carries its world in a custom section,
-/// as the bindings generators leave it.
+/// Encodes a component from a core module that carries its world in a custom section,
+/// where the bindings generators put it.
 pub fn encode(module: &[u8], name: &str) -> Result<Vec<u8>, Failure> {
     ComponentEncoder::default()
         .validate(true)
@@ -19,12 +18,13 @@ pub fn encode(module: &[u8], name: &str) -> Result<Vec<u8>, Failure> {
         .and_then(|encoder| encoder.encode())
         .context(format!("encoding `{name}` as a component"))
         .map_err(|failure| {
-            failure.hint("the crate has to be a `cdylib` that calls the SDK's export macro once")
+            failure.hint("the crate must be a `cdylib` that calls the SDK's export macro once")
         })
 }
 
-/// The interfaces that a component imports, as `namespace:package/interface@version`.
-/// Interfaces that hold nothing but types are left out: they ask for nothing.
+/// Returns the interfaces that a component imports, as
+/// `namespace:package/interface@version`.
+/// Interfaces with types only are left out: they request nothing.
 pub fn imports(component: &[u8], name: &str) -> Result<Vec<String>, Failure> {
     let decoded = decode(component).context(format!("reading the component `{name}`"))?;
     let DecodedWasm::Component(resolve, world) = decoded else {
@@ -41,7 +41,7 @@ pub fn imports(component: &[u8], name: &str) -> Result<Vec<String>, Failure> {
 }
 
 /// Refuses a plugin of ours that imports anything: it is compiled for a target
-/// without a system, so an import means that a dependency reached for one.
+/// without a system, so an import means that a dependency uses one.
 pub fn refuse_imports(component: &[u8], name: &str) -> Result<(), Failure> {
     let imports = imports(component, name)?;
     if imports.is_empty() {
@@ -49,13 +49,13 @@ pub fn refuse_imports(component: &[u8], name: &str) -> Result<(), Failure> {
     }
     Err(
         Failure::new(format!("`{name}` imports {}", imports.join(", "))).hint(
-            "a plugin computes and nothing else: find the dependency that wants a clock, files or chance, and turn that off",
+            "a plugin has no system access: find the dependency that uses a clock, files or randomness, and disable that feature",
         ),
     )
 }
 
-/// Puts the golden cases of a folder into the component, so that a host can
-/// try the version before it serves.
+/// Adds the golden cases of a folder to the component, so that a host can try the
+/// version before its activation.
 pub fn add_golden(component: &[u8], golden: &Path) -> Result<Vec<u8>, Failure> {
     let cases = leadhost_golden::load_dir(golden)
         .context("reading the golden cases")

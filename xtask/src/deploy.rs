@@ -1,5 +1,5 @@
-//! Checks the files of `examples/deploy`: systemd verifies the unit, and on demand
-//! a container builder builds the image.
+//! Checks the files of `examples/deploy`: systemd verifies the unit, and on request a
+//! container builder builds the image.
 
 use std::process::Command;
 
@@ -8,17 +8,17 @@ use crate::{process, repository};
 
 const FOLDER: &str = "examples/deploy";
 const UNIT: &str = "leadhost.service";
-/// Where the unit expects the program, which is not installed on a build machine.
+/// The program's path in the unit. It is not installed on a build machine.
 const INSTALLED: &str = "ExecStart=/usr/local/bin/leadhost ";
 
 /// Programs that build a `Containerfile`, in the order of preference.
 const BUILDERS: [&str; 3] = ["podman", "buildah", "docker"];
 
-/// Verifies the unit with `systemd-analyze`. Returns a sentence that says why the
-/// check was skipped, where systemd is not installed.
+/// Verifies the unit with `systemd-analyze`. If systemd is not installed, returns a
+/// sentence that says why the check was skipped.
 ///
-/// systemd rejects a unit whose program does not exist. So it verifies a copy that
-/// differs in one thing: `ExecStart=` names this task's own program.
+/// systemd rejects a unit whose program does not exist. So it verifies a copy with one
+/// difference: `ExecStart=` names this task's own program.
 pub fn verify_unit() -> Result<Option<String>, Failure> {
     if process::find("systemd-analyze").is_none() {
         return Ok(Some(format!(
@@ -56,7 +56,7 @@ pub fn verify_unit() -> Result<Option<String>, Failure> {
     .hint("its copy in target/deploy has the same line numbers"))
 }
 
-/// Builds the image. Fails where no builder works.
+/// Builds the image. Fails if no builder works.
 pub fn build_image() -> Result<(), Failure> {
     let builder = builder()?;
     let mut command = Command::new(builder);
@@ -74,7 +74,7 @@ pub fn build_image() -> Result<(), Failure> {
     process::run(command.arg("."))
 }
 
-/// The first builder that works. `info` fails where a client has no daemon.
+/// Returns the first builder that works. `info` fails if a client has no daemon.
 fn builder() -> Result<&'static str, Failure> {
     let mut reasons = Vec::new();
     for program in BUILDERS {

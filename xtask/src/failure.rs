@@ -1,5 +1,5 @@
-//! What a task failed with: one sentence, and what to do about it. A task
-//! stops at its first failure, so nothing here is matched on.
+//! The failure of a task: one sentence, and a hint. A task stops at its first
+//! failure, so code never matches on failures.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ impl Failure {
         }
     }
 
-    /// Adds what to do about it.
+    /// Adds a hint about what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -35,7 +35,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Names what was tried, in front of whatever went wrong.
+/// Puts the attempted action in front of an error.
 pub trait Context<T> {
     fn context(self, what: impl fmt::Display) -> Result<T, Failure>;
 }

@@ -1,4 +1,4 @@
-//! Tries the faults that the service has to bear, and writes what was measured into
+//! Injects faults that the service must withstand, and writes the measurements into
 //! `docs/reliability.md`.
 
 mod build;
@@ -24,23 +24,23 @@ use page::{Figure, Outcome, Page};
 use table::{ROWS, Row, SECONDS, Tries};
 
 pub const HELP: &str = "\
-Tries faults and writes what was measured into docs/reliability.md: the program as it is
-released, each row by its tests, one after the other and within 40 minutes.
+Injects faults into the release build and writes the measurements into docs/reliability.md.
+Runs the tests of each row one after the other, within 40 minutes in total.
 
     cargo xtask faults [--usual] [--before COMMIT=PROGRAM] [--no-install] [ROW..]
     cargo xtask faults --short [--no-install]
 
-    ROW            kills, sync, full, and so on: only these, the others stay as they were
-                   written; an unknown one lists them all
-    --usual        with the sizes of every run of the tests
-    --short        tries nothing: checks that the tests of each row are there, and that
-                   the page has each row with its figure, of which none failed
-    --no-install   never install anything; say what is missing
+    ROW            kills, sync, full, and so on: measures only these and leaves the other
+                   rows of the page unchanged; an unknown one lists them all
+    --usual        with the sizes of a usual test run
+    --short        measures nothing: checks that the tests of each row exist, and that
+                   the page has a figure for each row and no row failed
+    --no-install   never install anything; report what is missing
 
-A size that the environment names holds (LEADHOST_KILLS=1000). What tests said is in
-target/faults, a file a row. The rolling upgrade begins with the build before the newest
-change of the schema, which is taken from the repository's history and built once, or with
-the one that --before names.
+A size set in the environment takes precedence (LEADHOST_KILLS=1000). The output of the
+tests is in target/faults, one file for each row. The rolling upgrade starts from the build
+before the newest schema change, which is taken from the repository's history and built
+once, or from the build that --before names.
 ";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
@@ -88,7 +88,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
             failed.push(row.key);
         }
         lines.push((row.key, line));
-        // What was measured is kept when a later row is interrupted.
+        // Written at once, so that measurements are kept if a later row is interrupted.
         page.write(ROWS, &lines)?;
     }
     postgres::sweep();
@@ -98,11 +98,11 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     match failed.is_empty() {
         true => Ok(()),
         false => Err(Failure::new(format!("rows failed: {}", failed.join(", ")))
-            .hint("target/faults has what their tests said")),
+            .hint("the output of their tests is in target/faults")),
     }
 }
 
-/// The rows of these keys; all of them where none is named.
+/// Returns the rows of these keys, or all of them if none is named.
 fn chosen(keys: &[String]) -> Result<Vec<&'static Row>, Failure> {
     if let Some(unknown) = keys
         .iter()
@@ -116,7 +116,7 @@ fn chosen(keys: &[String]) -> Result<Vec<&'static Row>, Failure> {
     Ok(ROWS.iter().filter(is_chosen).collect())
 }
 
-/// Whether the table is whole: its tests are there, and the page has its figures.
+/// Checks that the table is complete: its tests exist, and the page has its figures.
 pub fn check() -> Result<(), Failure> {
     let tests = build::tests()?;
     let listed = process::output(Command::new(&tests).args(["--list", "--format", "terse"]))?;
@@ -134,17 +134,17 @@ pub fn check() -> Result<(), Failure> {
         wrong.extend(page.fault_of(row).map(|why| format!("{}: {why}", row.key)));
     }
     let strays = page.strays(ROWS);
-    wrong.extend(strays.iter().map(|line| format!("no row of ours: {line}")));
+    wrong.extend(strays.iter().map(|line| format!("unknown row: {line}")));
     match wrong.is_empty() {
         true => Ok(()),
         false => Err(
             Failure::new(format!("the table of faults:\n  {}", wrong.join("\n  ")))
-                .hint("cargo xtask faults ROW.. tries rows and writes their lines"),
+                .hint("cargo xtask faults ROW.. measures rows and writes their lines"),
         ),
     }
 }
 
-/// Runs the tests of a row, and reads what they told.
+/// Runs the tests of a row, and reads their figures.
 fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Outcome, Failure> {
     let folder = folder();
     let told = folder.join(format!("{}.figures", row.key));
@@ -157,7 +157,7 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
             let mut command = Command::new(&built.tests);
             command
                 .current_dir(repository::root().join("tests"))
-                // One after the other: what is measured is not beside other measurements.
+                // One after the other, so that measurements do not disturb each other.
                 .args(["--exact", "--nocapture", "--test-threads", "1"])
                 .args(names);
             command
@@ -190,7 +190,7 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
     match run_within(command, within)? {
         Some(true) => {}
         Some(false) => failures.extend(failed_tests(&said)),
-        None => failures.push(format!("not over after {} s", within.as_secs())),
+        None => failures.push(format!("not finished after {} s", within.as_secs())),
     }
     let text = fs::read(&said).context(format!("reading {}", said.display()))?;
     let said_text = String::from_utf8_lossy(&text);
@@ -213,7 +213,7 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
         figures.extend(Figure::of_fuzz(&said_text));
     }
     if figures.is_empty() && left_out.is_empty() && failures.is_empty() {
-        failures.push("its tests told no figure".to_owned());
+        failures.push("its tests reported no figure".to_owned());
     }
     Ok(Outcome {
         figures,
@@ -222,7 +222,7 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
     })
 }
 
-/// The tests that a log names as failed.
+/// Returns the tests that a log names as failed.
 fn failed_tests(said: &Path) -> Vec<String> {
     let text = fs::read(said).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -235,25 +235,25 @@ fn failed_tests(said: &Path) -> Vec<String> {
         .map(|name| name.rsplit("::").next().unwrap_or(name).to_owned())
         .collect();
     if failed.is_empty() {
-        failed.push("its tests ended before their end".to_owned());
+        failed.push("its test program stopped before the last test".to_owned());
     }
     failed
 }
 
-/// Whether it ended well; None where it had to be ended.
+/// Waits for the tests. Returns whether they passed; `None` if they had to be killed.
 fn run_within(mut command: Command, within: Duration) -> Result<Option<bool>, Failure> {
     let mut child = command.spawn().context("starting the tests")?;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let (tell, ended) = mpsc::channel();
     let waits = std::thread::spawn(move || {
-        // Nobody listens any more where it was ended.
+        // The receiver is gone if the tests were killed.
         let _ = tell.send(child.wait());
     });
     let outcome = ended.recv_timeout(within);
     if outcome.is_err()
         && let Some(group) = group
     {
-        // With the services that it started.
+        // Including the services that they started.
         let _ = kill_process_group(group, Signal::KILL);
     }
     let _ = waits.join();

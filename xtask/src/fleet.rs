@@ -1,7 +1,7 @@
-//! Starts what `examples/postgres` describes, as somebody would who wants to
-//! see it work: a PostgreSQL server of its own, two hosts that share it, and a
-//! load balancer before them. What the parts are told is what they would be
-//! told in earnest; only the addresses are of the loopback interface.
+//! Starts the setup of `examples/postgres` for a demonstration: a PostgreSQL
+//! server of its own, two hosts that share it, and a load balancer in front of
+//! them. The configuration is that of a real deployment; only the addresses are
+//! on the loopback interface.
 
 mod server;
 
@@ -27,21 +27,21 @@ behind a load balancer, all on the loopback interface.
 
     cargo xtask fleet [--debug] [--no-install] [--data-dir FOLDER]
 
-    --data-dir     where all of them keep their state; ./data-fleet when left out
-    --debug        builds the service without optimisation: sooner there, slower then
-    --no-install   never install anything; say what is missing
+    --data-dir     the folder for the state of all of them; default ./data-fleet
+    --debug        builds the service without optimisation: builds faster, runs slower
+    --no-install   never install anything; report what is missing
 
     127.0.0.1:8080         the load balancer: gateway and data API
     127.0.0.1:8101, 8102   hosts a and b; their admin APIs are on 8111 and 8112
     127.0.0.1:25432        the database
 
-It installs postgresql and haproxy where they are missing and it may (root on Debian).
-Ctrl-C stops all of it in order; starting again keeps everything.
+It installs postgresql and haproxy if they are missing and it may (root on Debian).
+Ctrl-C stops everything in order. The data is kept for the next start.
 ";
 
 const BALANCER: &str = "127.0.0.1:8080";
 
-/// The hosts, by their names.
+/// The hosts by name.
 const HOSTS: [HostOf; 2] = [
     HostOf {
         name: "a",
@@ -91,20 +91,20 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     outcome
 }
 
-/// One task at a time in a data folder: a second would take the first one's
-/// database away at its end.
+/// One task at a time in a data folder: a second one would remove the first
+/// one's database at its end.
 fn alone(data: &Path) -> Result<fs::File, Failure> {
     fs::create_dir_all(data).context(format!("creating {}", data.display()))?;
     let path = data.join("lock");
     let file = fs::File::create(&path).context(format!("opening {}", path.display()))?;
     file.try_lock().map_err(|_| {
-        Failure::new(format!("a fleet runs in {} already", data.display()))
-            .hint("stop that one with Ctrl-C in its terminal, or name another --data-dir")
+        Failure::new(format!("a fleet is already running in {}", data.display()))
+            .hint("stop it with Ctrl-C in its terminal, or use another --data-dir")
     })?;
     Ok(file)
 }
 
-/// The hosts and what stands before them, until they are told to stop.
+/// The hosts and the load balancer, until they are stopped.
 fn hosts_on(
     server: &Server,
     service: &Path,
@@ -122,7 +122,7 @@ fn hosts_on(
         if !ready {
             stop(&mut hosts);
             return Err(Failure::new(format!("host {} did not start", host.name))
-                .hint("what it says about that is above"));
+                .hint("see its messages above"));
         }
     }
     let keys_file = data.join("a/keys.json");
@@ -131,7 +131,7 @@ fn hosts_on(
     say(service, data, &keys_file, balancing.is_some())?;
 
     watch(&mut hosts)?;
-    // First who sends requests, then who answers them, then where it is kept.
+    // In this order: the source of requests, the hosts, the database.
     if let Some(child) = &mut balancing {
         run::signal(child, rustix::process::Signal::TERM);
         let _ = child.wait();
@@ -141,7 +141,7 @@ fn hosts_on(
     Ok(())
 }
 
-/// A host, as `examples/postgres/README.md` starts it.
+/// Starts a host as `examples/postgres/README.md` does.
 fn start(
     service: &Path,
     host: HostOf,
@@ -163,26 +163,26 @@ fn start(
         .env("LEADHOST_STORE_URL", url)
         .env("LEADHOST_SEALING_KEY", key);
     if host.name == HOSTS[0].name {
-        // One host takes plugins in and makes the demo workspace, for both.
+        // One host watches the inbox and makes the demo workspace, for both.
         command
             .arg("--inbox")
             .arg(repository::target().join("plugins"))
             .arg("--first-apply")
             .arg(repository::root().join("examples/quickstart/workspace.toml"));
     }
-    // What a crash has left would look like a host that is ready. One that still
-    // runs keeps its port, and this start fails.
+    // Files that a crash has left would look like a host that is ready. A host
+    // that still runs keeps its port, and this start fails.
     let _ = fs::rename(address_file(data, host), folder.join("service.json.before"));
     command
         .stdin(Stdio::null())
-        // Its own lines to try are for a host alone.
+        // Its own instructions are for a single host.
         .stdout(Stdio::null())
         .process_group(0)
         .spawn()
         .context(format!("starting {}", service.display()))
 }
 
-/// There when the host is ready.
+/// The file exists when the host is ready.
 fn address_file(data: &Path, host: HostOf) -> PathBuf {
     data.join(host.name).join("service.json")
 }
@@ -191,7 +191,7 @@ fn keys(file: &Path) -> Option<Value> {
     serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
 }
 
-/// The one key that all hosts seal with, made by the first run.
+/// Returns the sealing key of all hosts, made by the first run.
 fn sealing_key(data: &Path) -> Result<String, Failure> {
     secret(
         &data.join("sealing.key"),
@@ -199,8 +199,8 @@ fn sealing_key(data: &Path) -> Result<String, Failure> {
     )
 }
 
-/// A secret in a file that only its owner reads, made by a line of shell when
-/// it is not there.
+/// Returns a secret in a file that only its owner can read. If the file is
+/// missing, a shell command makes the secret.
 fn secret(file: &Path, making: &str) -> Result<String, Failure> {
     if let Ok(text) = fs::read_to_string(file) {
         return Ok(text.trim().to_owned());
@@ -214,7 +214,7 @@ fn secret(file: &Path, making: &str) -> Result<String, Failure> {
     Ok(made.trim().to_owned())
 }
 
-/// haproxy, if it is there or can be had; without it the hosts answer alone.
+/// Finds or installs haproxy; without it the hosts run without a load balancer.
 fn balancer(install: Install) -> Option<PathBuf> {
     let found = || {
         process::find("haproxy")
@@ -223,7 +223,7 @@ fn balancer(install: Install) -> Option<PathBuf> {
     if found().is_none()
         && let Err(failure) = install.debian(&["haproxy"], "as the load balancer")
     {
-        eprintln!("No load balancer: {failure}");
+        eprintln!("Running without a load balancer: {failure}");
     }
     found()
 }
@@ -233,7 +233,7 @@ fn start_balancer(program: &Path) -> Option<Child> {
     let started = Command::new(program)
         .arg("-f")
         .arg(configuration)
-        // In the foreground, without talk about itself.
+        // In the foreground, without its own messages.
         .args(["-db", "-q"])
         .stdin(Stdio::null())
         .process_group(0)
@@ -241,13 +241,16 @@ fn start_balancer(program: &Path) -> Option<Child> {
     match started {
         Ok(child) => Some(child),
         Err(error) => {
-            eprintln!("No load balancer: {}: {error}", program.display());
+            eprintln!(
+                "Running without a load balancer: {}: {error}",
+                program.display()
+            );
             None
         }
     }
 }
 
-/// Says how to try it, in lines that work as pasted.
+/// Prints instructions, with commands that can be pasted.
 fn say(service: &Path, data: &Path, keys: &Path, balanced: bool) -> Result<(), Failure> {
     let gateway = if balanced { BALANCER } else { HOSTS[0].listen };
     let said = data.join("service.json");
@@ -259,16 +262,16 @@ fn say(service: &Path, data: &Path, keys: &Path, balanced: bool) -> Result<(), F
         "
 Two hosts serve one database. In another terminal:
 
-# Leads in, deals out, through {gateway}; any host may answer.
+# Send leads and read deals through {gateway}; any host may answer.
 sh {script} {keys} {service}
 
-# Who is there, what each serves, and what came in; any host may be asked.
+# List the hosts, the plugin versions that each serves, and the deliveries; any host can answer.
 export LEADHOST_DATA_DIR={a}
 {leadhost} status
 {leadhost} plugin list
 {leadhost} delivery list
 
-# Stop one as a crash would; the other goes on. To have it back: Ctrl-C here, and the same task again.
+# Kill one host; the other keeps running. To bring it back, press Ctrl-C here and run this task again.
 kill -9 $(sed -n 's/.*\"process\": \\([0-9]*\\).*/\\1/p' {b}/service.json)
 ",
         script = root.join("examples/quickstart/try-it.sh").display(),
@@ -280,7 +283,7 @@ kill -9 $(sed -n 's/.*\"process\": \\([0-9]*\\).*/\\1/p' {b}/service.json)
     Ok(())
 }
 
-/// Until a signal comes or no host is left; tells when one ends.
+/// Waits for a signal or until no host is left, and reports each host that ends.
 fn watch(hosts: &mut Vec<(HostOf, Child)>) -> Result<(), Failure> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("listening for signals")?;
     loop {
@@ -295,13 +298,15 @@ fn watch(hosts: &mut Vec<(HostOf, Child)>) -> Result<(), Failure> {
             _ => true,
         });
         if hosts.is_empty() {
-            return Err(Failure::new("no host is left").hint("what they say about that is above"));
+            return Err(
+                Failure::new("no host is running any more").hint("see their messages above")
+            );
         }
         run::pause();
     }
 }
 
-/// Lets each finish what is in flight.
+/// Lets each finish its work in flight.
 fn stop(hosts: &mut [(HostOf, Child)]) {
     for (_, child) in hosts.iter() {
         run::signal(child, rustix::process::Signal::TERM);

@@ -1,5 +1,5 @@
-//! Inputs by chance for longer than a test run has time for: every test whose name begins
-//! with `fuzz_`, one after the other.
+//! Fuzzing for longer than a test run has time for: every test whose name begins with
+//! `fuzz_`, one after the other.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
@@ -8,16 +8,16 @@ use crate::failure::Failure;
 use crate::{process, repository};
 
 pub const HELP: &str = "\
-Tries inputs by chance at what reads them: bodies, heads, cursors, templates, components.
-Runs every test whose name begins with fuzz_, one after the other; each tells how many
-inputs it tried. What fails is told with its seed and its input, made small.
+Feeds random inputs to the parsers: bodies, request heads, cursors, templates, components.
+Runs every test whose name begins with fuzz_, one after the other; each reports how many
+inputs it tried. A failure is reported with its seed and a minimised input.
 
     cargo xtask fuzz [--minutes N] [--seconds N] [--seed N] [WORD]
 
-    --minutes N    of each test, 1 unless given
+    --minutes N    time for each test, default 1
     --seconds N    the same in seconds
-    --seed N       what chance begins with, another one in each run unless given
-    WORD           only tests with this in their names, as fuzz_cursors
+    --seed N       the seed of the random inputs, default a new one in each run
+    WORD           runs only tests with this word in their names, such as fuzz_cursors
 ";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
@@ -34,13 +34,13 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     eprintln!("seed {seed}; `cargo xtask fuzz --seed {seed}` tries the same inputs");
     let mut command = repository::cargo();
     command
-        // The tests of a binary against real parts have none of them.
+        // The integration tests have no fuzz tests.
         .args(["test", "--workspace", "--lib", "--no-fail-fast", "--"])
         .args([&word, "--nocapture", "--test-threads", "1"])
         .env("LEADHOST_FUZZ_SECONDS", seconds.to_string())
         .env("LEADHOST_FUZZ_SEED", seed.to_string());
     process::run(&mut command).map_err(|failure| {
-        failure.hint("the input that failed is told above: mend it, with a plain test of it")
+        failure.hint("the failing input is printed above: fix the fault, and add a plain test with this input")
     })
 }
 

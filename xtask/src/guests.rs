@@ -1,11 +1,10 @@
-//! Builds the example plugins in JavaScript and in Python, so that the tests
-//! can hold the contracts against toolchains that are not ours, and one in Python
-//! that misbehaves.
+//! Builds the JavaScript and Python example plugins, so that the tests can check
+//! the contracts against other toolchains, and a misbehaving Python plugin.
 //!
 //! A component is rebuilt when its sources, its locked dependencies or the
-//! contract have changed. A language whose interpreter is missing and may not
-//! be installed is left out with a reason; an interpreter that is there and
-//! fails is a failure.
+//! contract have changed. A language whose interpreter is missing and may not be
+//! installed is skipped with a reason; an interpreter that is there and fails is
+//! a failure.
 
 use std::path::{Path, PathBuf};
 
@@ -20,14 +19,14 @@ use crate::repository;
 use crate::{javascript, python, wit};
 
 pub const HELP: &str = "\
-Builds the examples in JavaScript and Python into target/guests, and the guest in
-Python that misbehaves.
+Builds the JavaScript and Python examples and the misbehaving Python guest into
+target/guests.
 
     cargo xtask guests [--imports] [--no-install] [FILE..]
 
-    FILE           only these, as they are called in target/guests
-    --imports      also lists what each component imports
-    --no-install   never install anything; say what is missing
+    FILE           builds only these, by their names in target/guests
+    --imports      also lists the imports of each component
+    --no-install   never install anything; report what is missing
 ";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
@@ -45,19 +44,19 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds them; gives a sentence for each that had to be left out.
+/// Builds them. Returns a sentence for each that had to be skipped.
 pub fn build(install: Install) -> Result<Vec<String>, Failure> {
     build_some(install, &[])
 }
 
-/// As [`build`], those whose files are named; all where none is.
+/// Like [`build`], for these files only, or all if none is named.
 pub fn build_some(install: Install, files: &[String]) -> Result<Vec<String>, Failure> {
     if let Some(unknown) = files
         .iter()
         .find(|file| GUESTS.iter().all(|guest| guest.file != **file))
     {
         let known: Vec<&str> = GUESTS.iter().map(|guest| guest.file).collect();
-        return Err(Failure::new(format!("there is no guest `{unknown}`"))
+        return Err(Failure::new(format!("unknown guest `{unknown}`"))
             .hint(format!("the guests are: {}", known.join(", "))));
     }
     let mut left_out = Vec::new();
@@ -72,7 +71,7 @@ pub fn build_some(install: Install, files: &[String]) -> Result<Vec<String>, Fai
             continue;
         }
         if let Err(missing) = (guest.ensure)(install) {
-            // What an older build left behind would be tested as if it were new.
+            // An older build would be tested as if it were new.
             let _ = std::fs::remove_file(&file);
             left_out.push(format!("the {}: {missing}", guest.name));
             continue;
@@ -101,7 +100,7 @@ pub fn build_some(install: Install, files: &[String]) -> Result<Vec<String>, Fai
 struct Guest {
     name: &'static str,
     folder: &'static str,
-    /// What it is made of besides its folder: files, or folders.
+    /// Inputs besides its folder: files, or folders.
     borrows: &'static [&'static str],
     /// The golden cases that it shares with examples in other languages.
     golden: &'static str,
@@ -163,7 +162,7 @@ const GUESTS: &[Guest] = &[
 /// The golden cases that all three converters share.
 const FORM: &str = "examples/golden-form";
 
-/// What the host links for interpreters, deterministic or denied.
+/// The imports that the host provides for interpreters, deterministic or denied.
 const LINKED: &[&str] = &[
     "wasi:cli/",
     "wasi:io/",
@@ -183,7 +182,7 @@ fn refuse_foreign_imports(component: &[u8], guest: &Guest) -> Result<(), Failure
             "the {} imports {foreign}, which the host refuses",
             guest.name
         ))
-        .hint("turn the feature off in the example's build")),
+        .hint("disable the feature in the example's build")),
         None => Ok(()),
     }
 }
@@ -199,7 +198,7 @@ fn list_imports(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A hash over everything that a component is made of.
+/// A hash of all inputs of a component.
 fn fingerprint(guest: &Guest, contract: &Path) -> Result<String, Failure> {
     let root = repository::root();
     let mut files = vec![contract.to_path_buf()];
@@ -211,7 +210,7 @@ fn fingerprint(guest: &Guest, contract: &Path) -> Result<String, Failure> {
             files.push(path);
         }
     }
-    // The encoder is part of the result as well.
+    // The encoder is an input as well.
     files.push(root.join("xtask/src/component.rs"));
     files.push(root.join("xtask/src/guests.rs"));
     files.sort();
@@ -230,7 +229,7 @@ fn fingerprint(guest: &Guest, contract: &Path) -> Result<String, Failure> {
         .collect())
 }
 
-/// The files below a folder, without what builds leave there.
+/// The files below a folder, without build output.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     const GENERATED: &[&str] = &["node_modules", "dist", "__pycache__", ".venv", "bindings"];
     let entries =

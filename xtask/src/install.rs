@@ -1,6 +1,6 @@
-//! What a task may install by itself. Only what it cannot do without, only
-//! as root on Debian or through rustup, announced before, and never with
-//! `--no-install`. Where it may not, the failure names the commands.
+//! Installation by a task: only requirements, only as root on Debian or through
+//! rustup, announced beforehand, and never with `--no-install`. Otherwise the
+//! failure names the commands.
 
 use std::path::Path;
 use std::process::Command;
@@ -22,8 +22,8 @@ impl Install {
         }
     }
 
-    /// Installs Debian packages, or says how. `why` ends the sentence
-    /// "these packages are needed".
+    /// Installs Debian packages, or fails with the command. `why` ends the
+    /// sentence "these packages are needed".
     pub fn debian(self, packages: &[&str], why: &str) -> Result<(), Failure> {
         let command = format!(
             "apt-get install -y --no-install-recommends {}",
@@ -33,7 +33,7 @@ impl Install {
             let reason = if !self.allowed {
                 "--no-install forbids installing"
             } else if !is_debian() {
-                "this is no Debian"
+                "this system is not Debian"
             } else {
                 "only root may install packages"
             };
@@ -42,7 +42,7 @@ impl Install {
                 packages.join(" and "),
                 if packages.len() == 1 { "is" } else { "are" }
             ))
-            .hint(format!("as root on Debian: {command}; elsewhere the same programs from your system's packages")));
+            .hint(format!("on Debian, run as root: {command}; elsewhere, install the same programs from your system's packages")));
         }
         announce(&format!("Debian packages {}", packages.join(", ")), why);
         let install = || {

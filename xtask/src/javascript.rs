@@ -1,5 +1,5 @@
-//! The JavaScript example: Node's package manager installs what the lock file
-//! names, and the example's own build script makes the component.
+//! The JavaScript example: npm installs the packages of the lock file, and the
+//! example's own build script makes the component.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +15,7 @@ const OLDEST_NODE: u32 = 18;
 /// Makes sure of Node and npm.
 pub fn ensure(install: Install) -> Result<(), Failure> {
     if process::find("node").is_none() || process::find("npm").is_none() {
-        install.debian(&["nodejs", "npm"], "for what is written in JavaScript")?;
+        install.debian(&["nodejs", "npm"], "for the parts written in JavaScript")?;
     }
     let version = process::output(Command::new("node").arg("--version"))?;
     let major = version
@@ -27,7 +27,7 @@ pub fn ensure(install: Install) -> Result<(), Failure> {
     match major {
         Some(major) if major >= OLDEST_NODE => Ok(()),
         _ => Err(Failure::new(format!(
-            "Node {} is too old, {OLDEST_NODE} or later is needed",
+            "Node {} is too old; {OLDEST_NODE} or later is needed",
             version.trim()
         ))
         .hint("install a current Node")),
@@ -47,16 +47,16 @@ pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> 
     )
 }
 
-/// What packages bring to be run when they are installed.
+/// The policy for install scripts of packages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Scripts {
-    /// Left alone.
+    /// Do not run them.
     Left,
-    /// Run: a package with native code compiles it.
+    /// Run them: a package compiles native code.
     Run,
 }
 
-/// `npm ci`, unless the last one was for the same lock file.
+/// Runs `npm ci`, unless it has run for the same lock file.
 pub fn install_locked(folder: &Path, scripts: Scripts) -> Result<(), Failure> {
     let lock = folder.join("package-lock.json");
     let content = std::fs::read(&lock).context(format!("reading {}", lock.display()))?;
@@ -72,7 +72,9 @@ pub fn install_locked(folder: &Path, scripts: Scripts) -> Result<(), Failure> {
         command.arg("--ignore-scripts");
     }
     process::run(&mut command).map_err(|failure| {
-        failure.hint("npm has to reach its registry; try again, or leave out what needs it")
+        failure.hint(
+            "npm must be able to reach its registry; try again, or skip the parts that need it",
+        )
     })?;
     repository::write_if_changed(&stamp, &content)?;
     Ok(())

@@ -1,7 +1,7 @@
-//! What the tasks share with the tests: doubles of the far ends that leads
-//! come from and that messages go out by, which are servers on the loopback
-//! interface and need nothing but the standard library's sockets, the guests that
-//! misbehave, how Cargo is called, and where PostgreSQL's programs are.
+//! The part of the tasks that the tests use: doubles of lead sources and
+//! messaging providers, which are servers on the loopback interface and need only
+//! the standard library's sockets; the misbehaving guests; the call of Cargo; and
+//! the location of PostgreSQL's programs.
 
 pub mod cargo;
 pub mod double;

@@ -1,9 +1,9 @@
 //! The tasks of the repository, one file each. `cargo xtask <task> --help`
-//! tells what a task does; this file only picks one.
+//! describes a task; this file only selects one.
 //!
-//! Rules: a task works from any folder inside the repository; what it would
-//! install is announced before, and `--no-install` forbids it; a failure says
-//! what to do about it.
+//! Rules: a task works from any folder inside the repository; it announces what
+//! it installs, and `--no-install` forbids installing; a failure says what to
+//! do.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -52,17 +52,17 @@ Tasks:
     run       builds everything and starts the service with a demo workspace
     fleet     starts two hosts on one PostgreSQL database behind a load balancer
     test      builds plugins and test guests, then runs all tests
-    fuzz      tries inputs by chance at what reads them, for as long as it is told
-    ci        format, lints, contract, documentation, tests: what a merge needs
+    fuzz      feeds random inputs to the parsers, for as long as you set
+    ci        runs format, lints, contract, documentation, tests: what a merge needs
     plugins   builds the plugins as components into target/plugins
     guests    builds the JavaScript and Python examples into target/guests
     wit       checks or writes the contract as one file
-    openapi   checks or writes the document of the interface
-    bench     measures the service, beside a peer in Node
-    faults    tries what the service has to bear, and writes docs/reliability.md
-    double    starts a double of a far end on the loopback interface
+    openapi   checks or writes the OpenAPI document
+    bench     measures the service next to a Node peer
+    faults    injects faults into the service, and writes docs/reliability.md
+    double    starts a double of a provider or a lead source on the loopback interface
 
-    cargo xtask <task> --help tells more.
+    Run cargo xtask <task> --help for more.
 ";
 
 fn main() -> ExitCode {

@@ -1,18 +1,18 @@
-//! Other versions of the guests that misbehave (`tests/guests`), made by changing
-//! bytes of what was compiled: the tests and the benchmarks share them.
+//! Other versions of the misbehaving guests (`tests/guests`), made by changing
+//! bytes of the compiled ones: the tests and the benchmarks share them.
 
 use leadhost_golden::{MAX_PACKED_BYTES, append_section};
 
-/// What the misbehaving converter's fields begin with.
+/// The prefix of the misbehaving converter's fields.
 pub const CONVERTER: &str = "misbehave-variant:";
 
-/// What the misbehaving adapter's fields begin with.
+/// The prefix of the misbehaving adapter's fields.
 pub const ADAPTER: &str = "misbehave-adapter-variant:";
 
-/// The component with other fields behind these words, each ended by `;`.
+/// Returns the component with other fields after this prefix, each ended by `;`.
 ///
 /// # Panics
-/// When it has no such words, or the fields do not fit.
+/// If it has no such prefix, or if the fields do not fit.
 pub fn variant(mut component: Vec<u8>, begin: &str, fields: &[&str]) -> Vec<u8> {
     const LENGTH: usize = 160;
     let at = component
@@ -25,12 +25,12 @@ pub fn variant(mut component: Vec<u8>, begin: &str, fields: &[&str]) -> Vec<u8> 
     component
 }
 
-/// The converter with as many golden cases as a component may carry, over
-/// twenty thousand. They name no word: the component's own has to be one that
-/// takes long.
+/// Returns the converter with as many golden cases as a component may carry, over
+/// twenty thousand. The cases name no word: the component's default word must be
+/// one that takes long.
 ///
 /// # Panics
-/// When it is not a component.
+/// If it is not a component.
 pub fn with_most_cases(component: &[u8]) -> Vec<u8> {
     const CASE: &str = r#"{"name":"","about":"","call":"convert"}"#;
     const BEGIN: &str = r#"{"format":1,"cases":["#;

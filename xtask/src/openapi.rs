@@ -1,6 +1,6 @@
-//! The document of the interface as it is committed, and the schemas of its rows:
-//! what the service itself says that it serves. A change of it shows in a review,
-//! and `--check` fails when somebody forgot to write it anew.
+//! The committed OpenAPI document and the schemas of its rows, as the service
+//! generates them. A change is visible in a review, and `--check` fails if the
+//! files were not regenerated.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use crate::failure::{Context, Failure};
 use crate::{process, repository};
 
 pub const HELP: &str = "\
-The document of the gateway and the data API, OpenAPI 3.1, as docs/openapi.json, and the JSON Schema of each kind of
-row in docs/schemas.
+Generates docs/openapi.json, the OpenAPI 3.1 document of the gateway and the data API, and docs/schemas, a JSON Schema
+for each kind of row.
 
-    cargo xtask openapi           writes them
-    cargo xtask openapi --check   compares them with what the service says; fails when they differ
+    cargo xtask openapi           writes the files
+    cargo xtask openapi --check   compares the files with the service, and fails if they differ
 ";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
@@ -40,7 +40,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     for path in old(&files)? {
         if is_check {
             return Err(
-                Failure::new(format!("no row is called so: {}", path.display()))
+                Failure::new(format!("there is no row of this name: {}", path.display()))
                     .hint("cargo xtask openapi"),
             );
         }
@@ -70,15 +70,15 @@ fn compare(path: &PathBuf, text: &str) -> Result<(), Failure> {
     let differs = lines.find(|(_, (old, new))| old != new);
     let (number, old, new) = differs.map_or((0, "", ""), |(at, (old, new))| (at + 1, old, new));
     Err(Failure::new(format!(
-        "the service serves something else than {} says\n  line {number}\n  - committed: {}\n  - served:    {}",
+        "the service serves a document that differs from {}\n  line {number}\n  - committed: {}\n  - served:    {}",
         path.display(),
         old.trim(),
         new.trim()
     ))
-    .hint("cargo xtask openapi, and look at the difference: clients are built on it"))
+    .hint("run cargo xtask openapi and review the difference: clients are built on the document"))
 }
 
-/// Files of rows that there are no more.
+/// Files of rows that no longer exist.
 fn old(files: &BTreeMap<PathBuf, String>) -> Result<Vec<PathBuf>, Failure> {
     let folder = schemas();
     let mut found = Vec::new();

@@ -1,10 +1,10 @@
-//! Builds the plugins of the workspace as components, and the guests that the
-//! tests break the host with.
+//! Builds the plugins of the workspace as components, and the misbehaving guests
+//! of the tests.
 //!
-//! A plugin is a package below `plugins/`, and the Rust example. Its golden
-//! cases are in `golden/` beside its manifest, or where the manifest's
-//! `[package.metadata.leadhost] golden = ".."` says. A file is written whole,
-//! and only when its content changes: the host may be watching the folder.
+//! A plugin is a package below `plugins/`, or the Rust example. Its golden cases
+//! are in `golden/` next to its manifest, or where the manifest's
+//! `[package.metadata.leadhost] golden = ".."` says. A file is written
+//! atomically, and only when its content changes: the host may watch the folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,9 +25,9 @@ Builds the plugins as components into target/plugins/<package>.wasm.
 
     cargo xtask plugins [--debug] [--no-install] [PACKAGE..]
 
-    PACKAGE        only these; else everything below plugins/ and the Rust example
-    --debug        with debug names and without optimisation
-    --no-install   never install anything; say what is missing
+    PACKAGE        builds only these; default everything in plugins/ and the Rust example
+    --debug        builds with debug names and without optimisation
+    --no-install   never install anything; report what is missing
 ";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
@@ -44,10 +44,8 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         .find(|name| plugins.iter().all(|p| p.name != **name))
     {
         let known: Vec<&str> = plugins.iter().map(|plugin| plugin.name.as_str()).collect();
-        return Err(
-            Failure::new(format!("there is no plugin package `{unknown}`"))
-                .hint(format!("the plugins are: {}", known.join(", "))),
-        );
+        return Err(Failure::new(format!("unknown plugin package `{unknown}`"))
+            .hint(format!("the plugins are: {}", known.join(", "))));
     }
     plugins.retain(|plugin| names.is_empty() || names.contains(&plugin.name));
     build(&plugins, profile, install)
@@ -58,7 +56,7 @@ pub fn build_all(install: Install) -> Result<(), Failure> {
     build(&plugins()?, "plugin", install)
 }
 
-/// Builds the tests' misbehaving guests into target/guests.
+/// Builds the misbehaving test guests into target/guests.
 pub fn build_test_guests(install: Install) -> Result<(), Failure> {
     let guests = repository::packages_below(&["tests/guests"])?;
     let modules = compile(&guests, "plugin", install)?;
@@ -70,9 +68,9 @@ pub fn build_test_guests(install: Install) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds the misbehaving converter with WASI into target/guests, where the
-/// toolchain has the target or may have it installed. The linker of that target
-/// makes the component.
+/// Builds the misbehaving converter with WASI into target/guests, if the
+/// toolchain has the target or may install it. The linker of that target makes
+/// the component.
 pub fn build_guest_with_wasi(install: Install) -> Result<(), Failure> {
     const TRIPLE: &str = "wasm32-wasip2";
     const PACKAGE: &str = "guest-misbehave";
@@ -96,7 +94,7 @@ pub fn build_guest_with_wasi(install: Install) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where components go that are no plugins of ours.
+/// The folder for components that are not plugins of ours.
 pub fn guests_folder() -> PathBuf {
     repository::target().join("guests")
 }
@@ -130,9 +128,9 @@ fn build(plugins: &[Package], profile: &str, install: Install) -> Result<(), Fai
     Ok(())
 }
 
-/// All versions of a plugin have one module file, and cargo takes a version that
-/// it built some time ago for fresh although another one's module lies there. So
-/// a package whose version is not the one built last is made to look changed.
+/// All versions of a plugin share one module file, and cargo considers a version
+/// that it built some time ago fresh although the file is another version's. So
+/// a package is marked as changed if its version is not the one built last.
 #[expect(
     clippy::disallowed_methods,
     reason = "cargo compares files' times with the machine's clock"
@@ -150,14 +148,14 @@ fn mark_another_version(package: &Package) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tells which version of a package was built last.
+/// Records which version of a package was built last.
 fn built_version(package: &Package) -> PathBuf {
     repository::target()
         .join("plugin-versions")
         .join(&package.name)
 }
 
-/// Compiles the packages; gives the bytes of each core module by package.
+/// Compiles the packages. Returns the bytes of each core module by package.
 fn compile(
     packages: &[Package],
     profile: &str,
@@ -184,7 +182,7 @@ fn compile(
         .context("starting cargo build")?;
     if !output.status.success() {
         return Err(
-            Failure::new("the plugins do not compile").hint("the compiler's messages are above")
+            Failure::new("the plugins do not compile").hint("see the compiler's messages above")
         );
     }
     for package in packages {
@@ -204,7 +202,8 @@ fn compile(
         .collect()
 }
 
-/// The `.wasm` files in cargo's messages, by the folder of their package.
+/// Returns the `.wasm` files in cargo's messages, by the folder of their
+/// package.
 fn modules(messages: &str) -> BTreeMap<PathBuf, PathBuf> {
     messages
         .lines()

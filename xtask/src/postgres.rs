@@ -1,5 +1,6 @@
-//! A PostgreSQL for the tests. They find one by themselves, and are asked
-//! whether they do; where they do not, Debian's package is installed.
+//! PostgreSQL for the tests. The tests find a server by themselves, and this
+//! task asks them whether they do; if they do not, it installs Debian's
+//! package.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
@@ -9,25 +10,25 @@ use crate::failure::{Context as _, Failure};
 use crate::install::Install;
 use crate::{process, repository};
 
-/// The program of the tests that knows.
+/// The program of the tests that finds a server.
 const PROGRAM: &str = "leadhost-tests-postgres";
 
-/// Names a server; the tests take no other then.
+/// Names a server; then the tests use no other.
 const URL: &str = "LEADHOST_TEST_POSTGRES_URL";
 
 const WHY: &str = "for the tests on PostgreSQL, which start a private server of their own";
 
-/// Whether the tests may go without.
+/// Whether the tests may run without a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Postgres {
     Required,
     IfItCanBeHad,
 }
 
-/// Makes sure of a server. Where that is not possible and need not be, what is
-/// left out, with what to do about it.
+/// Makes sure of a server. If none is available and it is optional, returns
+/// what is skipped, with a hint.
 pub fn prepare(install: Install, need: Postgres) -> Result<Option<String>, Failure> {
-    // With all of the workspace, so that the tests find the same parts built.
+    // With the whole workspace, so that the tests find the same build.
     process::run(repository::cargo().args(["build", "--workspace", "--bin", PROGRAM]))?;
     let none = match ask("find") {
         Ok(found) => {
@@ -35,7 +36,7 @@ pub fn prepare(install: Install, need: Postgres) -> Result<Option<String>, Failu
             return Ok(None);
         }
         Err(failure) if std::env::var_os(URL).is_some() => {
-            return Err(failure.hint(format!("mend {URL}, or unset it")));
+            return Err(failure.hint(format!("correct {URL}, or unset it")));
         }
         Err(failure) => failure,
     };
@@ -49,17 +50,17 @@ pub fn prepare(install: Install, need: Postgres) -> Result<Option<String>, Failu
         }
         Err(failure) if need == Postgres::Required => Err(failure),
         Err(failure) => Ok(Some(format!(
-            "ALL TESTS ON POSTGRESQL, for none can be had.\n  \
-             what was tried: {none}\n  \
+            "ALL TESTS ON POSTGRESQL, because no server is available.\n  \
+             tried: {none}\n  \
              {failure}\n  \
-             or: {URL}=postgres://user:password@host/database names a server"
+             or set {URL}=postgres://user:password@host/database"
         ))),
     }
 }
 
-/// Removes what the run has left on a server that is not its own.
+/// Drops what the run has left on a shared server.
 pub fn sweep() {
-    // What stays is removed by the next run.
+    // The next run drops what remains.
     if let Ok(removed) = ask("sweep") {
         for line in removed.lines() {
             eprintln!("{:>12} {line}", "PostgreSQL");
@@ -67,8 +68,8 @@ pub fn sweep() {
     }
 }
 
-/// An empty database on the server that the tests would take. It is gone with
-/// this.
+/// An empty database on the server that the tests would use. It is dropped with
+/// this value.
 pub struct Database {
     pub url: String,
     keeper: Child,
@@ -96,8 +97,8 @@ impl Database {
             keeper,
         };
         if own.url.is_empty() {
-            return Err(Failure::new("no database could be made")
-                .hint("what the tests say about that is above"));
+            return Err(Failure::new("no database could be created")
+                .hint("see the messages of the tests above"));
         }
         Ok(own)
     }

@@ -1,28 +1,28 @@
-//! The PostgreSQL server that is installed here, and the account that may run
-//! it. A server refuses to run as root, so root's tests drop to an account
-//! that owns nothing of worth.
+//! The installed PostgreSQL server, and the account that may run it. A server
+//! refuses to run as root, so tests of root switch to an account without
+//! privileges.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The oldest release that the service works with.
+/// The oldest supported release.
 const OLDEST: u32 = 15;
 
-/// What a server is made of.
+/// The programs of a server.
 const PROGRAMS: [&str; 3] = ["initdb", "pg_ctl", "postgres"];
 
-/// Accounts that a server may run as, the best first; any other but root
-/// follows them.
+/// Accounts that a server may run as, the best first; any other account but
+/// root follows them.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
-/// The programs of one release, and who runs them.
+/// The programs of one release, and the account that runs them.
 #[derive(Clone, Debug)]
 pub struct Binaries {
     pub folder: PathBuf,
     pub release: u32,
-    /// Whom to become; none: whoever runs the tests.
+    /// The account to switch to; `None`: the account that runs the tests.
     pub account: Option<Account>,
 }
 
@@ -33,7 +33,7 @@ pub struct Account {
 }
 
 impl Binaries {
-    /// The newest release that is installed; else why there is none.
+    /// Returns the newest installed release, or the reason why there is none.
     pub fn find() -> Result<Self, String> {
         let account = account()?;
         let installed = folders()
@@ -57,8 +57,8 @@ impl Binaries {
         }
     }
 
-    /// A call of one of the programs, as the account that may, deaf to the
-    /// terminal's Ctrl-C: whoever holds the server stops it.
+    /// A call of one of the programs, as the account that may run it. It
+    /// ignores the terminal's Ctrl-C: the owner of the server stops it.
     pub fn command(&self, program: &str) -> Command {
         self.as_account(self.folder.join(program))
     }
@@ -83,8 +83,8 @@ impl Binaries {
         command
     }
 
-    /// Where this account may keep a folder: the usual place, unless a parent
-    /// of it is closed to others.
+    /// Where this account may have a folder: the usual place, unless a parent
+    /// folder is closed to others.
     pub fn temporary(&self) -> PathBuf {
         use std::os::unix::fs::PermissionsExt as _;
         let usual = std::env::temp_dir();
@@ -101,7 +101,7 @@ impl Binaries {
     }
 }
 
-/// Folders that may hold the programs.
+/// Folders that may contain the programs.
 fn folders() -> BTreeSet<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: BTreeSet<PathBuf> = std::env::split_paths(&path).collect();
@@ -132,7 +132,7 @@ fn release(folder: &Path) -> Option<u32> {
     digits.parse().ok()
 }
 
-/// Whom a server is to run as, when root runs the tests.
+/// The account for a server, if root runs the tests.
 fn account() -> Result<Option<Account>, String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
@@ -141,7 +141,7 @@ fn account() -> Result<Option<Account>, String> {
     let accounts = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     best(&accounts)
         .map(Some)
-        .ok_or_else(|| format!("a server may not run as root, and {file} names nobody else"))
+        .ok_or_else(|| format!("a server must not run as root, and {file} lists no other account"))
 }
 
 fn best(accounts: &str) -> Option<Account> {
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_runs_as_postgres_else_as_nobody_else_as_anybody_but_root() {
+    fn a_server_runs_as_postgres_or_another_account_but_never_as_root() {
         let uid = |accounts: &str| best(accounts).map(|account| account.uid);
         let root = "root:x:0:0:root:/root:/bin/sh\n";
         let daemon = "daemon:x:1:1::/:/bin/false\n";

@@ -1,4 +1,4 @@
-//! Other programs: each call is shown as it would be typed, and a failure
+//! Other programs: each call is printed as on a command line, and a failure
 //! names the call.
 
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::failure::{Context, Failure};
 
-/// Runs it with its output on our own streams.
+/// Runs the command with its output on our own streams.
 pub fn run(command: &mut Command) -> Result<(), Failure> {
     eprintln!("$ {}", line(command));
     let status = command
@@ -21,7 +21,7 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
     )))
 }
 
-/// Runs it quietly and gives what it wrote on standard output.
+/// Runs the command quietly, and returns its standard output.
 pub fn output(command: &mut Command) -> Result<String, Failure> {
     let output = command
         .stdin(Stdio::null())
@@ -39,14 +39,14 @@ pub fn output(command: &mut Command) -> Result<String, Failure> {
     )))
 }
 
-/// Whether a program of that name is on the path.
+/// Whether the PATH has a program of this name.
 pub fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?)
         .map(|folder| folder.join(program))
         .find(|path| path.is_file())
 }
 
-/// The call as a person would type it.
+/// The call as on a command line.
 fn line(command: &Command) -> String {
     let program = match std::env::var_os("CARGO") {
         Some(cargo) if cargo == command.get_program() => "cargo".into(),

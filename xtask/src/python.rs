@@ -1,6 +1,6 @@
-//! Python: virtual environments in the build folder get what a list of
-//! requirements names; in one of them `componentize-py` makes a component of
-//! the Python example.
+//! Python: virtual environments in the build folder, with the packages of a list
+//! of requirements; in one of them `componentize-py` makes a component of the
+//! Python example.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,13 +10,14 @@ use crate::install::Install;
 use crate::process;
 use crate::repository;
 
-/// Makes sure of Python, its package manager and virtual environments. `why`
-/// ends the sentence "python3 is needed".
+/// Makes sure of Python, its package manager and virtual environments. `why` ends
+/// the sentence "python3 is needed".
 pub fn ensure(install: Install, why: &str) -> Result<(), Failure> {
     if process::find("python3").is_none() {
         install.debian(&["python3", "python3-venv"], why)?;
     }
-    // Debian splits the part off that puts pip into an environment.
+    // Debian has a separate package for the part that puts pip into an
+    // environment.
     if process::output(Command::new("python3").args(["-c", "import venv, ensurepip"])).is_err() {
         install.debian(&["python3-venv"], why)?;
     }
@@ -44,8 +45,8 @@ pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> 
     )
 }
 
-/// The environment in the build folder with what the lists of requirements
-/// name, made once for as long as the lists stay as they are.
+/// The environment in the build folder with the packages of the lists of
+/// requirements, made again when the lists change.
 pub fn environment(lists: &[PathBuf], name: &str) -> Result<PathBuf, Failure> {
     let mut content = Vec::new();
     for list in lists {
@@ -73,7 +74,8 @@ pub fn environment(lists: &[PathBuf], name: &str) -> Result<PathBuf, Failure> {
         install.arg("--requirement").arg(list);
     }
     process::run(&mut install).map_err(|failure| {
-        failure.hint("pip has to reach its index; try again, or leave out what needs it")
+        failure
+            .hint("pip must be able to reach its index; try again, or skip the parts that need it")
     })?;
     repository::write_if_changed(&stamp, &content)?;
     Ok(environment)

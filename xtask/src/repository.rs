@@ -1,4 +1,4 @@
-//! Where things are: the repository's root, its build folder, its packages.
+//! Paths: the repository's root, its build folder, its packages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::failure::{Context, Failure};
 use crate::process;
 
-/// The root of the repository, whatever folder the task was called from.
+/// The root of the repository, from whatever folder the task was started.
 pub fn root() -> PathBuf {
-    // `cargo run` names the folder of this crate; the path at compile time
-    // serves when somebody starts the binary by hand.
+    // `cargo run` names the folder of this crate; the path at compile time is
+    // for a binary that is started directly.
     let own = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     own.parent().map(Path::to_path_buf).unwrap_or(own)
@@ -65,8 +65,8 @@ pub fn packages_below(folders: &[&str]) -> Result<Vec<Package>, Failure> {
     Ok(found)
 }
 
-/// Writes a file whole or not at all, and only when its content changes: what
-/// watches the folder sees neither halves nor repeats. Tells whether it wrote.
+/// Writes a file atomically, and only when its content changes: a watcher of
+/// the folder sees neither partial files nor repeats. Returns whether it wrote.
 pub fn write_if_changed(path: &Path, content: &[u8]) -> Result<bool, Failure> {
     if std::fs::read(path).is_ok_and(|old| old == content) {
         return Ok(false);

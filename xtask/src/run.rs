@@ -1,7 +1,7 @@
-//! Builds everything and starts the service as somebody would who wants to see
-//! it work: with the converters, a demo workspace, and a double of the Graph
-//! API where a lead form's webhook points. It ends as the service ends: a
-//! signal is passed on, and what is in flight is finished.
+//! Builds everything and starts the service for a demonstration: with the
+//! converters, a demo workspace, and a double of the Graph API for the webhook of
+//! a lead form. It ends when the service ends: signals are passed on, and work in
+//! flight is drained.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,16 +24,16 @@ Builds the converters and the service, and starts it with a demo workspace.
 
     cargo xtask run [--debug] [--no-install] [-- FLAGS]
 
-    FLAGS          go to `leadhost serve`; without them --listen 127.0.0.1:8080 and --data-dir ./data
-    --debug        builds the service without optimisation: sooner there, slower then
-    --no-install   never install anything; say what is missing
+    FLAGS          passed to `leadhost serve`; default --listen 127.0.0.1:8080 --data-dir ./data
+    --debug        builds the service without optimisation: builds faster, runs slower
+    --no-install   never install anything; report what is missing
 
-A new data folder gets the workspace of examples/quickstart/workspace.toml; its keys
-and ids are then in keys.json in that folder. A double of the Graph API listens on
-127.0.0.1:8090 while the service runs. Ctrl-C finishes what is in flight and stops.
+A new data folder gets the workspace of examples/quickstart/workspace.toml, and its keys
+and ids are written to keys.json in that folder. A double of the Graph API listens on
+127.0.0.1:8090 while the service runs. Ctrl-C drains the work in flight and stops.
 ";
 
-/// Where the demo workspace expects the double.
+/// The address at which the demo workspace expects the double.
 const GRAPH: &str = "127.0.0.1:8090";
 /// The connection of the demo workspace whose leads the double has.
 const LEAD_FORM: &str = "lead-form";
@@ -61,11 +61,10 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     if status.success() {
         return Ok(());
     }
-    Err(Failure::new(format!("the service ended with {status}"))
-        .hint("what it says about that is above"))
+    Err(Failure::new(format!("the service ended with {status}")).hint("see its messages above"))
 }
 
-/// Builds what a service needs to do something; its program.
+/// Builds the service and its converters. Returns the service's program.
 pub fn build(install: Install, profile: &str) -> Result<PathBuf, Failure> {
     eprintln!("Building the converters and the service; the first build takes several minutes.");
     plugins::build_all(install)?;
@@ -80,17 +79,17 @@ pub fn build(install: Install, profile: &str) -> Result<PathBuf, Failure> {
     Ok(repository::target().join(folder).join("leadhost"))
 }
 
-/// The service's program and where it keeps its state.
+/// The service's program and its data folder.
 struct Service {
     program: PathBuf,
     data: PathBuf,
-    /// What the first apply makes, for people and scripts.
+    /// The keys and ids of the first apply, for people and scripts.
     keys: PathBuf,
 }
 
 impl Service {
     fn new(program: PathBuf, flags: &[String]) -> Self {
-        // What the user typed is relative to where the user is.
+        // A relative path of the user is relative to the user's folder.
         let here = std::env::current_dir().unwrap_or_default();
         let data = here.join(value_of(flags, "--data-dir").unwrap_or("data"));
         Self {
@@ -131,17 +130,18 @@ impl Service {
     }
 }
 
-/// Waits until the first apply is done, which is at once where it was done
-/// before. None when the service ends first.
+/// Waits until the first apply is done, which may have been in an earlier run.
+/// `None` if the service ends before.
 fn wait_for_keys(keys: &Path, child: &mut Child) -> Option<Value> {
     if !wait_for(keys, child) {
         return None;
     }
-    // It appears whole.
+    // The file appears atomically.
     serde_json::from_str(&fs::read_to_string(keys).ok()?).ok()
 }
 
-/// Waits for a file that the service writes; false when the service ends first.
+/// Waits for a file that the service writes. Returns false if the service ends
+/// first.
 pub fn wait_for(file: &Path, child: &mut Child) -> bool {
     while !file.exists() {
         if let Ok(Some(_)) = child.try_wait() {
@@ -160,15 +160,17 @@ pub fn pause() {
     std::thread::sleep(Duration::from_millis(100));
 }
 
-/// The double of the Graph API, with the secrets that the first apply made, if
-/// its port is free.
+/// Starts the double of the Graph API, with the secrets of the first apply, if its
+/// port is free.
 pub fn start_double(keys: &Value) -> Option<GraphDouble> {
     let secrets = &keys["connectionSecrets"][LEAD_FORM];
     let (Some(app_secret), Some(token)) = (
         secrets["app-secret"].as_str(),
         secrets["page-token"].as_str(),
     ) else {
-        eprintln!("The workspace has no connection {LEAD_FORM}: no double of the Graph API.");
+        eprintln!(
+            "The workspace has no connection {LEAD_FORM}, so no double of the Graph API is started."
+        );
         return None;
     };
     let options = GraphOptions {
@@ -187,7 +189,9 @@ pub fn start_double(keys: &Value) -> Option<GraphDouble> {
             Some(double)
         }
         Err(error) => {
-            eprintln!("No double of the Graph API, {GRAPH}: {error}. Lead forms will wait for it.");
+            eprintln!(
+                "The double of the Graph API could not listen on {GRAPH}: {error}. Leads of lead forms will wait for it."
+            );
             None
         }
     }
@@ -207,7 +211,8 @@ fn pass_signals_on(child: &Child) -> Result<(), Failure> {
                     Signal::TERM
                 };
                 if let Some(pid) = pid {
-                    // It may have ended just now; then there is nobody to tell.
+                    // The service may have ended just now; then there is nothing
+                    // to signal.
                     let _ = rustix::process::kill_process(pid, signal);
                 }
             }
@@ -216,7 +221,7 @@ fn pass_signals_on(child: &Child) -> Result<(), Failure> {
     Ok(())
 }
 
-/// To a process of ours that may have ended.
+/// Signals a process of ours that may have ended.
 pub fn signal(child: &Child, signal: Signal) {
     if let Some(pid) = pid(child) {
         let _ = rustix::process::kill_process(pid, signal);
@@ -227,7 +232,7 @@ fn pid(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// The value of a flag in `--name value` or `--name=value`.
+/// Returns the value of a flag in `--name value` or `--name=value`.
 fn value_of<'a>(flags: &'a [String], name: &str) -> Option<&'a str> {
     let joined = format!("{name}=");
     flags.iter().enumerate().find_map(|(at, flag)| {

@@ -1,5 +1,5 @@
-//! The built service, started for a test that talks to it from outside: with a
-//! workspace that is there from the start, on ports that nobody else has.
+//! The built service for a test from outside: with an initial workspace, on ports
+//! of its own.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -13,10 +13,10 @@ use serde_json::Value;
 use crate::failure::{Context, Failure};
 use crate::{repository, run};
 
-/// A running service of a test's own.
+/// A running service for one test.
 pub struct Service {
     pub program: PathBuf,
-    /// What the test has of it: its log, its data, and the test's own files.
+    /// The folder of the test: the log, the data, and the test's own files.
     pub folder: PathBuf,
     pub data: PathBuf,
     child: Child,
@@ -35,7 +35,7 @@ impl Service {
         if data.exists() {
             fs::remove_dir_all(&data).context(format!("removing {}", data.display()))?;
         }
-        // The service refuses one that others may use.
+        // The service refuses a folder that others may use.
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -56,7 +56,7 @@ impl Service {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
-            // An interrupt ends this task, which then ends the service.
+            // An interrupt ends this task, which then stops the service.
             .process_group(0);
         if let Some(store) = store {
             command.env("LEADHOST_STORE_URL", store);
@@ -85,7 +85,8 @@ impl Service {
         self.read("keys.json")
     }
 
-    /// Host and port of the `gateway`, which has the data API too, or of `admin`.
+    /// Host and port of the `gateway`, which includes the data API, or of
+    /// `admin`.
     pub fn address(&self, name: &str) -> Result<String, Failure> {
         let said = self.read("service.json")?;
         Ok(said[name].as_str().unwrap_or_default().to_owned())
@@ -97,7 +98,7 @@ impl Service {
         serde_json::from_str(&text).context(format!("reading {}", path.display()))
     }
 
-    /// Lets it finish what is in flight.
+    /// Lets it finish its work in flight.
     pub fn stop(mut self) {
         run::signal(&self.child, Signal::TERM);
         let _ = self.child.wait();

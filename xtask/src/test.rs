@@ -1,6 +1,6 @@
-//! All tests, with everything that they need built before: the plugins, the
-//! guests that misbehave, and on demand the guests in other languages; and with
-//! a PostgreSQL, which the tests find by themselves or which is installed.
+//! All tests, after building everything that they need: the plugins, the
+//! misbehaving guests, and on request the guests in other languages; and with a
+//! PostgreSQL server, which the tests find by themselves or which is installed.
 
 use std::num::NonZero;
 
@@ -12,50 +12,50 @@ use crate::repository;
 use crate::{api, clients, deploy, guests, plugins, process};
 
 pub const HELP: &str = "\
-Builds the plugins and the tests' guests, then runs all tests of the workspace. Before
-that systemd verifies the unit of examples/deploy, where systemd is installed.
+Builds the plugins and the test guests, then runs all tests of the workspace. If systemd
+is installed, it first verifies the unit of examples/deploy.
 
     cargo xtask test [--guests] [--nightly] [--no-install] [-- ARGUMENTS]
     cargo xtask test [--api] [--browser] [--clients] [--image] [--no-install]
 
     --guests       also builds the JavaScript and Python examples (needs Node and Python)
-    --nightly      what takes a night: bad days as long as real ones, two thousand power
-                   cuts, and a million changes of rows under the eyes of export clients,
-                   on each store
-    --api          instead: schemathesis, and a client that a generator makes from the
-                   document, against the built service (needs Python)
+    --nightly      runs the sizes that take a night: bad days as long as real ones, two
+                   thousand power cuts, and a million row changes while export clients
+                   read, on each store
+    --api          instead of the tests: schemathesis, and a client that a generator makes
+                   from the document, against the built service (needs Python)
     --browser      instead, or with --api: the page /docs in a Chromium without a network
-    --clients      instead, or with these: Airbyte, dlt, Singer and Meltano pull the built
-                   service, on SQLite and PostgreSQL, as examples/clients has them (needs Python)
+    --clients      instead, or with these: Airbyte, dlt, Singer and Meltano pull from the built
+                   service, on SQLite and PostgreSQL, as in examples/clients (needs Python)
     --image        instead, or with these: builds the image of examples/deploy, which takes
                    many minutes (needs podman, buildah or docker)
-    --no-install   never install anything; say what is missing
-    ARGUMENTS      go to the test programs: a filter, --nocapture, --test-threads 1
+    --no-install   never install anything; report what is missing
+    ARGUMENTS      passed to the test programs: a filter, --nocapture, --test-threads 1
 
-There are some tests at once for each core, since they wait more than they compute;
-RUST_TEST_THREADS says otherwise.
+Several tests run at once on each core, because they wait more than they compute. Set
+RUST_TEST_THREADS to change that.
 
-The tests on PostgreSQL use the server that LEADHOST_TEST_POSTGRES_URL names; else one
-on the local default port that lets them make databases; else a private one, which they
-start from the programs that are installed. Where none of these can be had, Debian's
-package is installed if that is allowed, else those tests are left out.
+The tests on PostgreSQL use the server that LEADHOST_TEST_POSTGRES_URL names; otherwise a
+server on the local default port that allows them to create databases; otherwise a private
+one, which they start from the installed programs. If none of these is available, Debian's
+package is installed if that is allowed; otherwise those tests are skipped.
 ";
 
-/// Tests at once for each core. They wait for the disk, for other processes and for
-/// clocks that nobody can move: with one for each core two cores are idle half of
-/// the time, and with many more tests wait for each other.
+/// The number of concurrent tests for each core. Tests wait for the disk, for other
+/// processes and for real clocks: with one test for each core, two cores are idle
+/// half of the time, and with many more, tests wait for each other.
 const TESTS_PER_CORE: usize = 4;
 
-/// What the test programs themselves read.
+/// Read by the test programs themselves.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// Sizes that the tests read, and what they are of a night.
+/// The variables for sizes of tests, and their nightly values.
 const NIGHTLY: [(&str, &str); 2] = [
     ("LEADHOST_LONG_BAD_DAYS", "1"),
     ("LEADHOST_FEED_CHANGES", "1000000"),
 ];
 
-/// What is tested beside what needs only Rust.
+/// The parts to test besides those that need only Rust.
 #[derive(Clone, Copy)]
 pub struct Scope {
     pub guests: bool,
@@ -117,11 +117,11 @@ pub fn test(install: Install, scope: Scope, arguments: &[String]) -> Result<(), 
         command.env(THREADS, (cores * TESTS_PER_CORE).to_string());
     }
     if scope.nightly {
-        // One that the tester sets holds.
+        // A value that the tester sets takes precedence.
         let unset = |(name, _): &(&str, &str)| std::env::var_os(name).is_none();
         command.envs(NIGHTLY.into_iter().filter(unset));
     }
-    // What is missing now is a fault, not a choice.
+    // A requirement that is missing from now on is a failure.
     if scope.guests && left_out.is_empty() {
         command.env("LEADHOST_REQUIRE_GUESTS", "1");
     }
@@ -139,5 +139,5 @@ pub fn test(install: Install, scope: Scope, arguments: &[String]) -> Result<(), 
     for sentence in &left_out {
         eprintln!("LEFT OUT: {sentence}");
     }
-    outcome.map_err(|failure| failure.hint("the failed tests are named above"))
+    outcome.map_err(|failure| failure.hint("the failed tests are listed above"))
 }

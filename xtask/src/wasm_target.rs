@@ -1,6 +1,6 @@
-//! The toolchain for `wasm32-unknown-unknown`, in the order of preference:
-//! the target of the active toolchain, the same after rustup has added it,
-//! and Debian's Rust, which builds the standard library from its sources.
+//! The toolchain for `wasm32-unknown-unknown`, in the order of preference: the
+//! target of the active toolchain, the same after rustup has added it, and
+//! Debian's Rust, which builds the standard library from its sources.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,7 +43,7 @@ impl WasmToolchain {
         Ok(Self::Debian { linker: linker()? })
     }
 
-    /// `cargo build` for the target and these packages.
+    /// Returns a `cargo build` for the target and these packages.
     pub fn cargo_build(&self, profile: &str, packages: &[&str]) -> Command {
         let mut command = match self {
             Self::Active => {
@@ -59,7 +59,7 @@ impl WasmToolchain {
                     // Building the standard library is an unstable feature.
                     .env("RUSTC_BOOTSTRAP", "1")
                     .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)
-                    // What the active cargo told us is about the other toolchain.
+                    // The active cargo's variables are about the other toolchain.
                     .env_remove("RUSTUP_TOOLCHAIN")
                     .env_remove("RUSTC_WRAPPER")
                     // Another compiler in the same folder would make both rebuild.
@@ -93,7 +93,8 @@ impl WasmToolchain {
     }
 }
 
-/// What our packages use and Debian's older compiler still calls unstable.
+/// Features that our packages use and that Debian's older compiler still considers
+/// unstable.
 const YOUNGER_FEATURES: [&str; 1] = ["let_chains"];
 
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
@@ -123,8 +124,8 @@ fn debian_is_complete() -> bool {
     has_sources && Path::new(DEBIAN_CARGO).is_file()
 }
 
-/// Debian's Rust comes without the linker for WebAssembly; that of the active
-/// toolchain speaks the same formats.
+/// Debian's Rust has no linker for WebAssembly; the one of the active toolchain
+/// reads the same formats.
 fn linker() -> Result<PathBuf, Failure> {
     let own = Path::new(&sysroot()?).join("lib/rustlib");
     let bundled = std::fs::read_dir(&own)

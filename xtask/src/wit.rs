@@ -1,10 +1,10 @@
-//! The contract as one file. Integrators take one text that every toolchain
-//! reads, with the packages that it depends on nested in it; the sources in
-//! `wit/v1` stay split by package.
+//! The contract as one file. Integrators use one text that every toolchain can
+//! read, with its dependencies nested in it; the sources in `wit/v1` stay split
+//! by package.
 //!
-//! Once published, a contract does not change: `--check` compares what the
-//! sources say with the published file, first as text, then as meaning, so
-//! that the message says whether only a comment moved or guests would break.
+//! A published contract does not change: `--check` compares the sources with the
+//! published file, first as text, then by meaning, so that the message says
+//! whether only a comment changed or guests would break.
 
 use std::path::{Path, PathBuf};
 
@@ -16,11 +16,11 @@ use crate::failure::{Context, Failure};
 use crate::repository;
 
 pub const HELP: &str = "\
-The contract with plugins as one file with all packages that it needs.
+Writes the contract with plugins as one file, with all packages that it needs.
 
     cargo xtask wit             writes target/wit/, which the guest toolchains read
-    cargo xtask wit --check     also compares it with wit/published/: fails when they differ
-    cargo xtask wit --publish   writes wit/published/ where a contract is not published yet
+    cargo xtask wit --check     also compares it with wit/published/, and fails if they differ
+    cargo xtask wit --publish   writes wit/published/ if a contract is not published yet
 ";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
@@ -59,7 +59,7 @@ fn one_file(contract: &Contract) -> Result<PathBuf, Failure> {
 }
 
 struct Contract {
-    /// The folder of its package, and before it those that it depends on.
+    /// The folder of its package, after those of its dependencies.
     folders: &'static [&'static str],
     file: &'static str,
 }
@@ -90,7 +90,7 @@ fn render(contract: &Contract) -> Result<String, Failure> {
     print(&resolve, &packages, true)
 }
 
-/// The last of the packages is the file's own, the others are nested in it.
+/// The last package is the file's own; the others are nested in it.
 fn print(resolve: &Resolve, packages: &[PackageId], comments: bool) -> Result<String, Failure> {
     let (main, nested) = packages
         .split_last()
@@ -118,9 +118,9 @@ fn check(contract: &Contract, text: &str) -> Result<(), Failure> {
     let frozen = std::fs::read_to_string(&path)
         .context(format!("reading the published contract {}", path.display()))
         .map_err(|failure| {
-            failure.hint("`cargo xtask wit --publish` writes one that was never published")
+            failure.hint("run `cargo xtask wit --publish` if it was never published")
         })?;
-    // Both in today's spelling: another version of the printer is no change.
+    // Both in the current format: another version of the printer is no change.
     let frozen_text = respell(&frozen, true)?;
     if frozen_text == respell(text, true)? {
         eprintln!("{:>12} {}", "frozen", path.display());
@@ -132,19 +132,19 @@ fn check(contract: &Contract, text: &str) -> Result<(), Failure> {
         return Err(Failure::new(format!(
             "the comments of {name} differ from the published ones\n{difference}"
         ))
-        .hint("published comments stay too: put the old ones back into wit/v1, and explain more in docs/"));
+        .hint("published comments are frozen too: restore them in wit/v1, and put further explanations into docs/"));
     }
     Err(Failure::new(format!(
-        "wit/v1 says otherwise than the published {name}, which plugins are built against\n{difference}"
+        "wit/v1 differs from the published {name}, which plugins are built against\n{difference}"
     ))
-    .hint("a published contract never changes: undo this, and make a new package version beside it"))
+    .hint("a published contract never changes: revert this, and add a new package version"))
 }
 
 fn published(contract: &Contract) -> PathBuf {
     repository::root().join("wit/published").join(contract.file)
 }
 
-/// A contract's text as the printer spells it, with its comments or without.
+/// Prints a contract's text, with or without comments.
 fn respell(text: &str, comments: bool) -> Result<String, Failure> {
     let mut resolve = Resolve::default();
     let main = resolve
@@ -177,7 +177,7 @@ fn first_difference(frozen: &str, now: &str) -> String {
             }
         }
     }
-    "  only line ends differ".to_owned()
+    "  only line endings differ".to_owned()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! `leadhost apply`: sends a workspace file to the service and shows what it
-//! changed. Keys and generated secrets that this made are shown here, once.
+//! `leadhost apply`: sends a workspace file to the service and shows what it changed. It shows
+//! new keys and generated secrets once.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use super::workspace_file;
 pub struct Apply {
     /// The workspace file
     file: PathBuf,
-    /// Only show what would change
+    /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -41,7 +41,7 @@ impl Apply {
     }
 }
 
-/// Every problem of the file, a line each.
+/// Returns a failure with every problem of the file, one per line.
 fn problems(file: &str, body: &Value) -> Failure {
     let lines: Vec<String> = body["problems"]
         .as_array()
@@ -56,7 +56,7 @@ fn problems(file: &str, body: &Value) -> Failure {
         })
         .collect();
     Failure::new(format!("{file} was not applied:\n  {}", lines.join("\n  ")))
-        .hint("nothing was changed; mend the file and apply it again")
+        .hint("nothing was changed; correct the file and apply it again")
 }
 
 fn show(report: &Value) {
@@ -75,10 +75,12 @@ fn show(report: &Value) {
         .collect();
     let workspace = safe(&cell(&report["workspace"]));
     if changes.is_empty() {
-        say(&format!("Workspace {workspace} is as declared."));
+        say(&format!(
+            "Workspace {workspace} is as declared: no changes."
+        ));
     } else {
         say(if dry {
-            "This would change (nothing was):"
+            "Would change (dry run):"
         } else {
             "Changed:"
         });
@@ -102,10 +104,7 @@ fn show(report: &Value) {
         .collect();
     if !dry && !channels.is_empty() {
         say("");
-        say(&table(
-            &["INSTANCE", "ID", "ITS PROVIDER POSTS TO"],
-            &channels,
-        ));
+        say(&table(&["INSTANCE", "ID", "PROVIDER POSTS TO"], &channels));
     }
     show_made(report);
     for warning in report["warnings"].as_array().into_iter().flatten() {
@@ -127,9 +126,9 @@ fn show_made(report: &Value) {
     if !keys.is_empty() {
         let dry_run = report["dryRun"].as_bool() == Some(true);
         say(if dry_run {
-            "\nKeys that would be made:"
+            "\nKeys that would be created:"
         } else {
-            "\nNew keys, shown this once:"
+            "\nNew keys, shown only this once:"
         });
         say(&table(&["KIND", "LABEL", "KEY"], &keys));
     }
@@ -146,7 +145,7 @@ fn show_made(report: &Value) {
         })
         .collect();
     if !generated.is_empty() {
-        say("\nNew secrets for sources and providers, shown this once:");
-        say(&table(&["OF", "SECRET", "VALUE"], &generated));
+        say("\nNew secrets for sources and providers, shown only this once:");
+        say(&table(&["FOR", "SECRET", "VALUE"], &generated));
     }
 }

@@ -1,6 +1,6 @@
-//! `leadhost backup`: a copy of a SQLite store, while the service runs or not.
-//! It reads the file itself rather than ask the service, so it needs no key and
-//! works on a machine whose service does not start any more.
+//! `leadhost backup`: copies a SQLite store, whether the service runs or not. It reads the file
+//! itself instead of calling the service, so it needs no key and works on a machine whose
+//! service no longer starts.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -18,7 +18,7 @@ use crate::store::{self, Location};
 
 #[derive(Args)]
 pub struct Backup {
-    /// The new file; in a folder that is there, a file named by the time is made
+    /// The new file, or an existing folder, in which the file is named after the time
     to: PathBuf,
     /// The service's data folder
     #[arg(long, value_name = "DIR", env = "LEADHOST_DATA_DIR")]
@@ -26,7 +26,7 @@ pub struct Backup {
     /// The service's configuration file
     #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
     config: Option<PathBuf>,
-    /// Where the store is, if that is not in the data folder and not in the configuration
+    /// The store, if it is neither in the data folder nor in the configuration
     #[arg(
         long,
         value_name = "URL",
@@ -48,13 +48,13 @@ impl Backup {
             Location::File(file) => file,
             Location::Postgres { url, .. } => {
                 return Err(Failure::new(format!(
-                    "the store is {url}: `leadhost backup` copies a store that is one file"
+                    "the store is {url}: `leadhost backup` copies SQLite stores only"
                 ))
-                .hint("a database has tools of its own: pg_dump, or a base backup with its log; the guide for operators, under Back up and restore, says which user to take"));
+                .hint("use the tools of PostgreSQL: pg_dump, or a base backup with its log; the section Back up and restore of docs/operators.md says as which user"));
             }
         };
         let to = self.name();
-        // Leads are in it: its owner's only.
+        // The copy contains leads, so only its owner may read it.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         let started = Instant::now();
         let progress = Progress::start("copying");
@@ -94,15 +94,15 @@ impl Backup {
             rows.join(", "),
             match done.newest {
                 Some(newest) => format!("with every change up to {newest}"),
-                None => "no lead ever came to it".to_owned(),
+                None => "it has no leads".to_owned(),
             },
         ));
         say(&format!(
-            "\nNot in it: {}. Keep it apart from the copy; without it the secrets of connections are lost.",
+            "\nNot in the copy: {}. Keep it separately; without it the secrets of connections are lost.",
             key.words()
         ));
         say(&format!(
-            "\nTo restore: stop the service, move {file}, {file}-wal and {file}-shm away, put the copy there as {file}, start.",
+            "\nTo restore: stop the service, move {file}, {file}-wal and {file}-shm away, put the copy there as {file}, and start the service.",
             file = file.display()
         ));
         Ok(())
@@ -137,7 +137,7 @@ impl Backup {
     }
 }
 
-/// The sealing key that belongs to the copy and is not in it.
+/// The sealing key of the copy, which the copy does not contain.
 struct Key {
     id: Option<String>,
     place: String,

@@ -1,6 +1,6 @@
-//! Asks a running service over its admin API. Where it is and which key opens
-//! it follow from the data folder, so that on the service's own machine a
-//! command needs no arguments. The API is plain HTTP and meant for loopback.
+//! A client of the admin API of a running service. The data folder has the address and the key,
+//! so a command needs no arguments on the service's own machine. The API is plain HTTP and meant
+//! for loopback.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,33 +21,33 @@ use super::table::safe;
 use crate::config::Config;
 use crate::domain::key::{KeyKind, PlainKey};
 
-/// Where `serve` leaves the first admin key, in the data folder.
+/// File in the data folder to which `serve` writes the first admin key.
 pub const KEY_FILE: &str = "admin.key";
-/// Where `serve` says which addresses it took, in the data folder.
+/// File in the data folder to which `serve` writes its addresses.
 pub const ADDRESSES_FILE: &str = "service.json";
 
-/// The longest that the service may take: compiling a plugin is the longest thing.
+/// Timeout of a request. Compiling a plugin takes longest.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What is said where no API has anything.
+/// The message of a 404 for a path that no API has.
 const NOTHING: &str = "There is nothing at this address.";
 
-/// How to reach the service.
-/// Where a key may stand in place of the data folder's.
+/// Environment variable with an admin key, which replaces that of the data folder.
 const KEY_VARIABLE: &str = "LEADHOST_ADMIN_KEY";
 
+// How to reach the service.
 #[derive(Args, Clone)]
 pub struct Reach {
-    /// The service's data folder: its admin key and its address are found there
+    /// The service's data folder, which has its admin key and its address
     #[arg(long, value_name = "DIR", env = "LEADHOST_DATA_DIR", global = true)]
     data_dir: Option<PathBuf>,
-    /// Address of the admin API [default: as the service said, or as configured]
+    /// Address of the admin API [default: from the data folder, or from the configuration]
     #[arg(long, value_name = "ADDRESS", env = "LEADHOST_ADMIN", global = true)]
     admin: Option<String>,
     /// The service's configuration file
     #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG", global = true)]
     config: Option<PathBuf>,
-    /// An admin key, in place of the data folder's
+    /// An admin key, instead of that of the data folder
     #[arg(
         long,
         value_name = "KEY",
@@ -67,7 +67,7 @@ pub struct Client {
     json: bool,
 }
 
-/// Runs a command that waits for the service.
+/// Runs an asynchronous command on the current thread.
 pub fn block_on<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -103,7 +103,7 @@ fn plain_address(text: &str) -> Result<String, Failure> {
         .trim_end_matches('/');
     if address.is_empty() || address.contains('/') {
         return Err(Failure::usage(format!(
-            "`{text}` is no address: expected host and port, as 127.0.0.1:8081"
+            "`{text}` is not an address: expected host and port, such as 127.0.0.1:8081"
         )));
     }
     Ok(address.to_owned())
@@ -117,7 +117,7 @@ fn said_address(folder: &Path) -> Option<String> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "only to say where a key came from that the command line has read already"
+    reason = "only to name the origin of a key that the command line has already read"
 )]
 fn find_key(given: Option<&str>, folder: &Path) -> Result<PlainKey, Failure> {
     let path = folder.join(KEY_FILE);
@@ -133,16 +133,16 @@ fn find_key(given: Option<&str>, folder: &Path) -> Result<PlainKey, Failure> {
                     "no admin key: cannot read {}: {error}",
                     path.display()
                 ))
-                .hint("name the service's data folder with --data-dir, or set LEADHOST_ADMIN_KEY")
+                .hint("pass the service's data folder with --data-dir, or set LEADHOST_ADMIN_KEY")
             })?;
             (text, path.display().to_string())
         }
     };
     PlainKey::parse_as(KeyKind::Admin, text.trim())
-        .map_err(|why| Failure::new(format!("the text of {origin} is no admin key: {why}")))
+        .map_err(|why| Failure::new(format!("the value of {origin} is not an admin key: {why}")))
 }
 
-/// What the service answered, when it is not what was asked for.
+/// An answer of the service with an error status.
 #[derive(Debug)]
 pub struct Refusal {
     pub status: StatusCode,
@@ -152,13 +152,13 @@ pub struct Refusal {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        // The admin API names what is not there; elsewhere there is no such address.
+        // A 404 of the admin API names what it did not find; a generic one comes from elsewhere.
         let is_elsewhere = refusal.status == StatusCode::NOT_FOUND
             && [NOTHING, "Not Found"].contains(&refusal.message.as_str());
         let failure = Self::new(safe(&refusal.message));
         if is_elsewhere {
             return failure.hint(
-                "this may not be the admin API's address: --admin takes the one that `leadhost serve` says for it, not the gateway's",
+                "this may not be the address of the admin API: pass --admin the address that `leadhost serve` logs as admin, not that of the gateway",
             );
         }
         match refusal.status {
@@ -175,7 +175,7 @@ impl Client {
         self.json
     }
 
-    /// Prints the answer as JSON when that was asked for, else as `show` says it.
+    /// Prints the answer as JSON with `--json`, otherwise through `show`.
     pub fn print(&self, answer: &Value, show: impl FnOnce(&Value)) {
         if self.json {
             say_json(answer);
@@ -194,7 +194,7 @@ impl Client {
         self.try_post(path, body).await?.map_err(Failure::from)
     }
 
-    /// As `post`, with the service's refusal for the caller to look at.
+    /// Like `post`, but returns the service's refusal to the caller.
     pub async fn try_post(
         &self,
         path: &str,
@@ -220,7 +220,7 @@ impl Client {
             .await
     }
 
-    /// A body of any length, which is sent as it comes; the answer may take as long.
+    /// Streams a body of any length, without a timeout.
     pub async fn put_stream<B>(
         &self,
         path: &str,
@@ -237,7 +237,7 @@ impl Client {
         self.try_delete(path).await?.map_err(Failure::from)
     }
 
-    /// As `delete`, with the service's refusal for the caller to look at.
+    /// Like `delete`, but returns the service's refusal to the caller.
     pub async fn try_delete(&self, path: &str) -> Result<Result<Value, Refusal>, Failure> {
         self.ask(Method::DELETE, path, "application/json", Bytes::new())
             .await
@@ -259,7 +259,7 @@ impl Client {
                     self.address,
                     PATIENCE.as_secs()
                 ))
-                .hint("its log says what it is doing; `leadhost status` says what waits")
+                .hint("its log shows what it is doing; `leadhost status` shows its backlog")
             })?
     }
 
@@ -276,20 +276,20 @@ impl Client {
     {
         let lost = |error: hyper::Error| {
             Failure::new(format!(
-                "the service at {} broke off: {error}",
+                "the service at {} closed the connection: {error}",
                 self.address
             ))
-            .hint("it may be restarting: try again, or look at its log")
+            .hint("it may be restarting: retry, or look at its log")
         };
         let stream = TcpStream::connect(&self.address).await.map_err(|error| {
             Failure::new(format!("no service at {}: {error}", self.address)).hint(
-                "start it with `leadhost serve`; if it runs elsewhere, name its data folder with --data-dir or its address with --admin",
+                "start it with `leadhost serve`; if it runs elsewhere, pass its data folder with --data-dir or its address with --admin",
             )
         })?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
             .map_err(lost)?;
-        // It ends with the exchange; what goes wrong on it shows in the answer.
+        // The task ends with the exchange. Its errors also fail the request below.
         tokio::spawn(connection);
         let request = Request::builder()
             .method(method)
@@ -298,7 +298,9 @@ impl Client {
             .header(AUTHORIZATION, format!("Bearer {}", self.key.reveal()))
             .header(CONTENT_TYPE, content_type)
             .body(body)
-            .map_err(|error| Failure::usage(format!("`{path}` cannot be asked for: {error}")))?;
+            .map_err(|error| {
+                Failure::usage(format!("`{path}` is not a valid request path: {error}"))
+            })?;
         let response = sender.send_request(request).await.map_err(lost)?;
         let status = response.status();
         let bytes = response
@@ -326,12 +328,12 @@ impl Client {
     }
 }
 
-/// A text as one segment of a path, or as a value of a query.
+/// Percent-encodes a text as one segment of a path, or as a value of a query.
 pub fn encoded(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, SEGMENT).to_string()
 }
 
-/// Query fields that have a value, as a query with its question mark.
+/// Returns the fields that have a value as a query with its question mark, or an empty text.
 pub fn query(fields: &[(&str, Option<String>)]) -> String {
     let given: Vec<String> = fields
         .iter()
@@ -347,7 +349,7 @@ pub fn query(fields: &[(&str, Option<String>)]) -> String {
     }
 }
 
-/// All but what RFC 3986 leaves as it is.
+/// All characters except the unreserved ones of RFC 3986.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -368,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_into_a_path_stays_one_segment() {
+    fn an_encoded_text_is_one_path_segment() {
         assert_eq!(encoded("a/b?c&d-e"), "a%2Fb%3Fc%26d-e");
     }
 }

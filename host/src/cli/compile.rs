@@ -1,7 +1,6 @@
-//! `leadhost compile`: turns one component into machine code and ends. The
-//! service starts it as a child for each new plugin; nobody types it. Before it
-//! reads a byte of the component it bounds its own memory and processor time, and
-//! stands back behind what serves.
+//! `leadhost compile`: compiles one component to machine code and exits. It is internal: the
+//! service starts it as a child process for each new plugin. Before it reads a byte of the
+//! component it limits its own memory and processor time, and lowers its own priority.
 
 use std::path::PathBuf;
 
@@ -15,7 +14,7 @@ use crate::plugin::{COMPILE_EXIT_INVALID, compile_component, stand_back};
 pub struct Compile {
     /// The component
     input: PathBuf,
-    /// The file for the machine code
+    /// The output file for the machine code
     output: PathBuf,
     /// Mebibytes of address space; 0: unbounded
     memory_mib: u64,
@@ -26,21 +25,23 @@ pub struct Compile {
 impl Compile {
     pub fn run(self) -> Result<(), Failure> {
         self.bound()?;
-        let wasm = std::fs::read(&self.input)
-            .map_err(|error| Failure::new(format!("reading {}: {error}", self.input.display())))?;
+        let wasm = std::fs::read(&self.input).map_err(|error| {
+            Failure::new(format!("cannot read {}: {error}", self.input.display()))
+        })?;
         let code = compile_component(&wasm)
             .map_err(|message| Failure::new(message).with_code(COMPILE_EXIT_INVALID))?;
-        std::fs::write(&self.output, code)
-            .map_err(|error| Failure::new(format!("writing {}: {error}", self.output.display())))
+        std::fs::write(&self.output, code).map_err(|error| {
+            Failure::new(format!("cannot write {}: {error}", self.output.display()))
+        })
     }
 
     fn bound(&self) -> Result<(), Failure> {
-        // Its threads inherit it.
+        // The compiler's threads inherit the priority.
         stand_back();
         if self.memory_mib > 0 {
             bound(Resource::As, self.memory_mib << 20)?;
         }
-        // Processor time counts all threads together; the parent watches the wall clock.
+        // The limit counts the processor time of all threads; the parent watches the wall clock.
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(4));
         bound(Resource::Cpu, self.seconds.max(1) * threads as u64)?;
         bound(Resource::Core, 0)
@@ -53,5 +54,5 @@ pub(super) fn bound(resource: Resource, most: u64) -> Result<(), Failure> {
         maximum: Some(most),
     };
     setrlimit(resource, limit)
-        .map_err(|error| Failure::new(format!("setting the limit {resource:?}: {error}")))
+        .map_err(|error| Failure::new(format!("cannot set the limit {resource:?}: {error}")))
 }

@@ -1,4 +1,4 @@
-//! `leadhost config`: every key with its default and what it is for.
+//! `leadhost config`: prints every key with its default and its purpose.
 
 use super::failure::Failure;
 use super::output::say;

@@ -1,16 +1,19 @@
-//! A question before what cannot be undone.
+//! A confirmation before an action that cannot be undone.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use super::failure::Failure;
 use super::output::complain;
 
-/// Asks at the terminal, and fails unless the answer is yes. Where nobody is there to
-/// ask, that is wrong usage.
+/// Asks at the terminal, and fails unless the answer is yes.
+///
+/// # Errors
+///
+/// Wrong usage if standard input is not a terminal; a failure if the answer is not yes.
 pub fn confirm(question: &str) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(
-            "nobody is there to say yes: pass --yes, after a look at what would go",
+            "standard input is not a terminal, so nothing was confirmed: check what would be removed, then pass --yes",
         ));
     }
     complain(&format!("{question} Type yes:"));

@@ -1,7 +1,7 @@
-//! `leadhost examine`: checks configurations against a plugin's schema and ends.
-//! The service starts it as a child, with the question on its standard input and
-//! the answer on its standard output; nobody types it. Before it reads a byte it
-//! bounds its own memory and processor time, and stands back behind what serves.
+//! `leadhost examine`: checks configurations against a plugin's schema and exits. It is internal:
+//! the service starts it as a child process, writes the question to its standard input and reads
+//! the answer from its standard output. Before it reads a byte it limits its own memory and
+//! processor time, and lowers its own priority.
 
 use std::io::Write as _;
 
@@ -18,7 +18,7 @@ use crate::plugin::stand_back;
 pub struct Examine {
     /// Mebibytes of address space
     memory_mib: u64,
-    /// Seconds that it may compute
+    /// Seconds of processor time
     seconds: u64,
 }
 
@@ -29,18 +29,18 @@ impl Examine {
         bound(Resource::Cpu, self.seconds.max(1))?;
         bound(Resource::Core, 0)?;
         let question: Question = serde_json::from_reader(std::io::stdin().lock())
-            .map_err(|error| Failure::new(format!("reading the question: {error}")))?;
-        // A schema may refer on as long as it is; each reference is some frames.
+            .map_err(|error| Failure::new(format!("cannot read the question: {error}")))?;
+        // A chain of references may be as long as the schema; each takes some stack frames.
         let answered = std::thread::Builder::new()
             .stack_size(limits::SCHEMA_CHECK_STACK_BYTES)
             .spawn(move || serde_json::to_vec(&answer(&question)))
-            .map_err(|error| Failure::new(format!("starting a thread: {error}")))?
+            .map_err(|error| Failure::new(format!("cannot start a thread: {error}")))?
             .join();
         let Ok(Ok(text)) = answered else {
-            return Err(Failure::new("the schema broke its check"));
+            return Err(Failure::new("the check of the schema panicked"));
         };
         std::io::stdout()
             .write_all(&text)
-            .map_err(|error| Failure::new(format!("writing the answer: {error}")))
+            .map_err(|error| Failure::new(format!("cannot write the answer: {error}")))
     }
 }

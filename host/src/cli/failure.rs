@@ -1,4 +1,4 @@
-//! Why a command failed: what happened, and what to do about it.
+//! The failure of a command: a message, a hint and an exit code.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ impl Failure {
         }
     }
 
-    /// The arguments do not make sense together.
+    /// Returns a failure with the exit code of wrong usage, 2.
     pub fn usage(message: impl Into<String>) -> Self {
         Self {
             code: 2,
@@ -26,7 +26,7 @@ impl Failure {
         }
     }
 
-    /// For a caller that tells failures apart by the exit code.
+    /// Sets the exit code, for callers that distinguish failures by it.
     #[must_use]
     pub fn with_code(mut self, code: u8) -> Self {
         self.code = code;

@@ -1,6 +1,6 @@
-//! `leadhost migrate`: moves a whole store from a SQLite file into a PostgreSQL
-//! database. It says how far it is, may be cut off at any point and run again,
-//! and shows what both sides were compared by.
+//! `leadhost migrate`: moves a whole store from a SQLite file into a PostgreSQL database. It shows
+//! its progress, may be interrupted at any point and run again, and shows the row counts and
+//! digests by which it compared both sides.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,10 +21,10 @@ use crate::store::{Location, StoreError};
 
 #[derive(Args)]
 pub struct Migrate {
-    /// The store that moves, which no service has open: sqlite:///var/lib/leadhost/leadhost.db
+    /// The SQLite store, which no service may have open: sqlite:///var/lib/leadhost/leadhost.db
     #[arg(long, value_name = "URL")]
     from: String,
-    /// Where to: an empty database, postgres://user@host/database; its password may stand in PGPASSWORD or ~/.pgpass
+    /// An empty database, postgres://user@host/database; the password may be in PGPASSWORD or ~/.pgpass
     #[arg(
         long,
         value_name = "URL",
@@ -32,10 +32,10 @@ pub struct Migrate {
         hide_env_values = true
     )]
     to: String,
-    /// Throw away what an earlier move brought, if no host has served it since, and begin anew
+    /// Discard an earlier move, if no host has served it since, and start over
     #[arg(long)]
     restart: bool,
-    /// Rows of one transaction
+    /// Rows per transaction
     #[arg(long, value_name = "N", default_value_t = limits::MOVED_ROWS, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rows: u32,
     /// Print JSON
@@ -52,10 +52,10 @@ impl Migrate {
             Location::Postgres { .. }
         ) {
             return Err(Failure::usage(format!(
-                "`--to {to}`: a store moves into a database, postgres://user@host/database"
+                "`--to {to}` is not a PostgreSQL database: expected postgres://user@host/database"
             )));
         }
-        // What is written beside the store is its owner's only.
+        // Only the owner may read the files that the move writes beside the store.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         let folder = from.parent().unwrap_or(Path::new(".")).to_owned();
         let key = seal::key_of(&folder).map_err(|error| Failure::new(error.to_string()))?;
@@ -84,7 +84,7 @@ impl Migrate {
         match Location::parse(&url, 1) {
             Ok(Location::File(file)) => Ok(file),
             _ => Err(Failure::usage(format!(
-                "`--from {url}`: a store moves out of a file, sqlite:///var/lib/leadhost/leadhost.db"
+                "`--from {url}` is not a SQLite file: expected sqlite:///var/lib/leadhost/leadhost.db"
             ))),
         }
     }
@@ -102,7 +102,7 @@ impl Migrate {
             })
             .collect();
         say(&table(
-            &["TABLE", "ROWS", "DIGEST, THE SAME ON BOTH SIDES"],
+            &["TABLE", "ROWS", "DIGEST (SAME ON BOTH SIDES)"],
             &rows,
         ));
         let replaced: u64 = moved.tables.iter().map(|table| table.replaced).sum();
@@ -120,31 +120,31 @@ impl Migrate {
         }
         say(&if moved.before {
             format!(
-                "\nThe store {} was moved to {to} before: nothing was done now.",
+                "\nThe store {} was moved to {to} before: nothing to do.",
                 moved.store
             )
         } else {
             format!(
-                "\nThe store {} lives in {to} from now on; it took {:.1} s.",
+                "\nThe store {} was moved to {to} in {:.1} s.",
                 moved.store,
                 took.as_secs_f64()
             )
         });
         say(&match key {
             Some(id) => format!(
-                "The sealing key goes along: every host needs key {id}, which is {}, as {} or as {} in its data folder.",
+                "The sealing key stays the same: every host needs key {id}, which is {}, as {} or as {} in its data folder.",
                 from.with_file_name(seal::KEY_FILE).display(),
                 seal::KEY_VARIABLE,
                 seal::KEY_FILE,
             ),
             None => format!(
-                "No sealing key was found beside {}: every host needs the one that the store had, as {}.",
+                "No sealing key was found beside {}: every host needs the key of the store, as {}.",
                 from.display(),
                 seal::KEY_VARIABLE
             ),
         });
         say(&format!(
-            "Set store.url, then start the hosts. {} is as it was and is not served any more: keep it until you are sure.",
+            "Set store.url, then start the hosts. {} is unchanged and can no longer be served: keep it until you are sure.",
             from.display()
         ));
     }
@@ -154,7 +154,7 @@ fn failed(error: &StoreError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
         StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Full => failure.hint(
-            "what was moved so far is kept: run the same command again, and it goes on there",
+            "the rows that were moved so far are kept: run the same command again to continue",
         ),
         _ => failure,
     }
@@ -182,7 +182,7 @@ fn report(moved: &Moved, key: Option<&str>, took: Duration) -> serde_json::Value
     })
 }
 
-/// One line that changes where somebody looks on, a line a table elsewhere.
+/// Progress: one updated line on a terminal, otherwise one line per table.
 struct Shown {
     line: Progress,
     quiet: bool,
@@ -198,7 +198,7 @@ impl Shown {
 
     fn show(&mut self, step: &Step<'_>) {
         match step {
-            Step::GoesOn => self.done("going on where the last run ended"),
+            Step::GoesOn => self.done("continuing where the last run stopped"),
             Step::Copying {
                 table,
                 rows,
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_to_do_is_all_of_it() {
+    fn an_empty_table_is_complete() {
         assert_eq!(percent(0, 0), 100);
         assert_eq!(percent(1, 3), 33);
     }

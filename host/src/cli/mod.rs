@@ -1,8 +1,8 @@
-//! The command line: `leadhost serve` is the service; the other commands ask a
-//! running service over its admin API, save those about the store's own files. Arguments are read here and each
-//! command is a file; a failure says what happened and what to do.
+//! The command line. `leadhost serve` runs the service; the other commands call a running
+//! service over its admin API, except those that work on the store's own files. This module
+//! parses the arguments; each command has a file. A failure says what happened and what to do.
 //!
-//! Exit codes: 0 done, 1 failed, 2 wrong usage.
+//! Exit codes: 0 success, 1 failure, 2 wrong usage.
 
 mod apply;
 mod backup;
@@ -40,7 +40,7 @@ use clap::{Parser, Subcommand};
 
 use failure::Failure;
 
-/// Takes leads from any source, with converters that can be swapped while it runs.
+/// Takes leads from any source, with plugins that can be replaced while it runs
 #[derive(Parser)]
 #[command(name = "leadhost", version, max_term_width = 100)]
 struct Arguments {
@@ -52,62 +52,62 @@ struct Arguments {
 enum Command {
     /// Run the service
     Serve(Box<serve::Serve>),
-    /// Make a workspace as its file declares it
+    /// Create or change a workspace as its file declares it
     Apply(apply::Apply),
-    /// Keys of partners, workspaces and operators
+    /// Create, list and revoke keys of partners, workspaces and operators
     #[command(subcommand)]
     Key(key::Key),
-    /// Converters and adapters: which serve, take one in, roll back
+    /// List, check, activate and roll back converters and adapters
     #[command(subcommand)]
     Plugin(plugin::Plugin),
-    /// What senders sent and what became of it
+    /// List, show and replay deliveries
     #[command(subcommand)]
     Delivery(delivery::Delivery),
-    /// What happened to deals; remove one
+    /// Show the history of a deal, or remove a deal
     #[command(subcommand)]
     Deal(deal::Deal),
-    /// Erase a person, and what was erased
+    /// Erase a person, or list erasures
     #[command(subcommand)]
     Contact(contact::Contact),
-    /// Where sources post to
+    /// List, pause and resume connections
     #[command(subcommand)]
     Connection(connection::Connection),
-    /// Messaging bots: their channels, templates and pauses
+    /// List, show, pause and resume messaging bots, and sync their templates
     #[command(subcommand)]
     Instance(instance::Instance),
-    /// People who own deals and answer tickets
+    /// List and add people who own deals and answer tickets
     #[command(subcommand)]
     Owner(owner::Owner),
-    /// The workspaces that there are
+    /// List workspaces
     #[command(subcommand)]
     Workspace(workspace::Workspace),
-    /// The catalogue of a workspace
+    /// Import and remove products of a workspace
     #[command(subcommand)]
     Products(products::Products),
-    /// How analytics is kept counted: how far it is, count now, count anew
+    /// Show, run or rebuild the counts of analytics
     #[command(subcommand)]
     Etl(etl::Etl),
-    /// Messages: what went out, what waits, what came back
+    /// List messages, resolve one, or play a contact of the sandbox
     Outbox(outbox::Outbox),
-    /// What the running service does and what waits
+    /// Show the state of the running service and its backlog
     Status(status::Status),
-    /// Copy a SQLite store into a new file, while the service runs or not
+    /// Copy a SQLite store into a new file, whether the service runs or not
     Backup(backup::Backup),
     /// Move a store from a SQLite file into a PostgreSQL database
     Migrate(migrate::Migrate),
     /// Print every key of the configuration with its default
     Config,
-    /// Print the document of the gateway and the data API, OpenAPI 3.1
+    /// Print the OpenAPI 3.1 document of the gateway and the data API
     Openapi(openapi::Openapi),
-    /// What the service starts for each new plugin
+    /// Compile a component; the service starts this for each new plugin
     #[command(hide = true)]
     Compile(compile::Compile),
-    /// What the service starts to check configurations
+    /// Check configurations against a schema; the service starts this
     #[command(hide = true)]
     Examine(examine::Examine),
 }
 
-/// Runs the command that the process's arguments name.
+/// Runs the command that the process's arguments name, and returns its exit code.
 pub fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,6 +1,6 @@
-//! `leadhost openapi`: what the gateway and the data API serve, as `/openapi.json`
-//! tells it where both are on one address; with `--rows` the schemas of the rows that
-//! the data API answers, by their names.
+//! `leadhost openapi`: prints the OpenAPI document of the gateway and the data API, as
+//! `/openapi.json` serves it when both share one address; with `--rows` it prints the schemas of
+//! the rows that the data API returns, by name.
 
 use super::failure::Failure;
 use super::output::say;
@@ -9,7 +9,7 @@ use crate::http::route::Surface;
 
 #[derive(clap::Args)]
 pub struct Openapi {
-    /// Print the JSON Schemas of rows instead, as one object by their names
+    /// Print the JSON Schemas of rows instead, as one object keyed by name
     #[arg(long)]
     rows: bool,
 }

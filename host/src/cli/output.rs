@@ -1,6 +1,6 @@
-//! The standard streams. A reader that goes away (`leadhost delivery list | head`)
-//! ends the command quietly. Whatever a command says passes here last: a text of a
-//! plugin or a sender that would move the cursor is written out.
+//! The standard streams. If the reader closes the pipe (`leadhost delivery list | head`), the
+//! command exits quietly. All output of a command passes through here, so control characters in
+//! texts of plugins and senders are escaped.
 
 use std::io::{self, Write as _};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::domain::text::written_out;
 
-/// What commands themselves put between lines.
+/// Control characters that commands print themselves.
 const LINES: &[char] = &['\n'];
 
 /// Prints a line, or several, to standard output.
@@ -21,12 +21,12 @@ pub fn say(text: &str) {
     }
 }
 
-/// Prints JSON for a machine.
+/// Prints JSON to standard output.
 pub fn say_json(value: &Value) {
     say(&format!("{value:#}"));
 }
 
-/// Prints to standard error. Nobody is left to tell when that fails.
+/// Prints to standard error. A failure to print is ignored.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", written_out(text, LINES));
 }

@@ -1,5 +1,4 @@
-//! Lists that come in pages, newest first: which page is asked for, and how to
-//! ask for the next.
+//! Arguments for paged lists, newest first, and the hint for the next page.
 
 use clap::Args;
 use serde_json::Value;
@@ -8,16 +7,16 @@ use super::output::complain;
 
 #[derive(Args)]
 pub struct Page {
-    /// Only those older than this one: for the next page
+    /// Only rows older than this one: for the next page
     #[arg(long, value_name = "ID")]
     before: Option<String>,
-    /// How many, from 1 on; the service gives as many as a page has at most
+    /// Rows to list, at least 1; the service caps the size of a page
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
 }
 
 impl Page {
-    /// As fields of the query.
+    /// Returns the fields of the query.
     pub fn fields(self) -> [(&'static str, Option<String>); 2] {
         [
             ("before", self.before),
@@ -26,9 +25,9 @@ impl Page {
     }
 }
 
-/// Says how to ask for the rest, beside what may be piped elsewhere.
+/// Prints the argument for the next page, to standard error so that pipes stay clean.
 pub fn tell_of_more(answer: &Value) {
     if let Some(next) = answer["next"].as_str() {
-        complain(&format!("There are more: --before {next}"));
+        complain(&format!("More rows: --before {next}"));
     }
 }

@@ -1,5 +1,4 @@
-//! A line on standard error that says how far a long command is, when somebody
-//! sits at a terminal; nothing else, so that logs and pipes stay clean.
+//! A progress line on standard error, shown only at a terminal so that logs and pipes stay clean.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -16,7 +15,7 @@ impl Progress {
         progress
     }
 
-    /// Whether somebody sits at a terminal.
+    /// Returns whether standard error is a terminal.
     pub fn is_shown(&self) -> bool {
         self.shown
     }
@@ -24,7 +23,7 @@ impl Progress {
     pub fn update(&self, text: &str) {
         if self.shown {
             let mut err = io::stderr().lock();
-            // Back to the start of the line, and clear the rest of it.
+            // Return to the start of the line, and clear the rest of it.
             let _ = write!(err, "\r{text}\x1b[K").and_then(|()| err.flush());
         }
     }

@@ -1,4 +1,4 @@
-//! `leadhost status`: what the running service does and what waits.
+//! `leadhost status`: shows the state of the running service and its backlog.
 
 use clap::Args;
 use serde_json::Value;
@@ -31,7 +31,7 @@ fn show(status: &Value) {
         if status["draining"] == true {
             "stopping"
         } else {
-            "serving"
+            "running"
         }
     ));
     say(&format!(
@@ -44,7 +44,7 @@ fn show(status: &Value) {
         backlog["quarantined"],
     ));
     say(&format!(
-        "messages: {} to send, {} of which nobody knows whether they went out",
+        "messages: {} to send, {} with an unknown outcome",
         backlog["sends"], backlog["unknown"],
     ));
     say(&format!("analytics: {}", analytics(status)));
@@ -52,7 +52,7 @@ fn show(status: &Value) {
     let pool = &status["connections"];
     if !pool.is_null() {
         say(&format!(
-            "database: {} of {} connections open, {} idle; {} verbs under way",
+            "database: {} of {} connections open, {} idle; {} operations in progress",
             pool["open"], pool["most"], pool["idle"], pool["asked"],
         ));
     }
@@ -82,7 +82,7 @@ fn show(status: &Value) {
     }
 }
 
-/// How old what each metric set shows is, in a line.
+/// Returns the as-of time of each metric set, on one line.
 fn analytics(status: &Value) -> String {
     let sets = status["analytics"].as_array().into_iter().flatten();
     let sets = sets.map(|set| {
@@ -101,10 +101,10 @@ fn analytics(status: &Value) -> String {
     )
 }
 
-/// Of a service of several hosts.
+/// Prints the hosts of a fleet.
 fn show_hosts(status: &Value) {
     let all = status["hosts"].as_array().map_or(&[][..], Vec::as_slice);
-    // One that was started anew is not told as dead beside itself.
+    // Hide the old entry of a host that was restarted.
     let is_back = |host: &Value| {
         let same = |other: &&Value| other["name"] == host["name"] && other["alive"] == true;
         host["alive"] != true && all.iter().any(|other| same(&other))
@@ -117,7 +117,7 @@ fn show_hosts(status: &Value) {
             let state = match (own, host["alive"] == true) {
                 (true, _) => "this one",
                 (false, true) => "alive",
-                (false, false) => "not heard of",
+                (false, false) => "no heartbeat",
             };
             vec![
                 cell(&host["name"]),
@@ -137,7 +137,7 @@ fn show_hosts(status: &Value) {
     }
 }
 
-/// How many hosts serve it, and how many do not yet.
+/// Returns how many hosts have activated the plugin, and how many have not yet.
 fn on_hosts(plugin: &Value) -> String {
     if plugin["hosts"].is_null() {
         return "this one".to_owned();

@@ -1,11 +1,11 @@
-//! Aligned columns for people. Values of the service are made safe to show: a
-//! lead's name may hold what moves a terminal's cursor.
+//! Aligned columns for people. Control characters in values are escaped: a lead's name may contain
+//! some that move the terminal's cursor.
 
 use serde_json::Value;
 
 use crate::domain::text::written_out;
 
-/// Rows under headings, two spaces apart; the last column is not padded.
+/// Formats rows under headings, with columns two spaces apart; the last column is not padded.
 pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = rows
         .iter()
@@ -36,12 +36,12 @@ pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     lines.join("\n")
 }
 
-/// The text on one line, with what would move the cursor written out.
+/// Returns the text on one line, with control characters escaped.
 pub fn safe(text: &str) -> String {
     written_out(text, &[]).into_owned()
 }
 
-/// A field as a cell: a text as it is, absence as a dash.
+/// Formats a field as a cell: text as it is, a missing value as a dash.
 pub fn cell(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
@@ -58,7 +58,7 @@ pub fn cell(value: &Value) -> String {
     }
 }
 
-/// A time to the second, which is what a person compares.
+/// Formats a time to the second.
 pub fn time(value: &Value) -> String {
     match value.as_str() {
         Some(text) if text.len() == 27 => format!("{}Z", &text[..19]),
@@ -66,7 +66,7 @@ pub fn time(value: &Value) -> String {
     }
 }
 
-/// The first twelve characters of a digest.
+/// Returns the first twelve characters of a digest.
 pub fn short(value: &Value) -> String {
     value
         .as_str()
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned_by_characters_and_nothing_moves_the_cursor() {
+    fn columns_align_by_characters_and_control_characters_are_escaped() {
         let rows = vec![
             vec!["é".to_owned(), "1".to_owned()],
             vec!["a\u{1b}[2J".to_owned(), "22".to_owned()],
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_cut_to_the_second() {
+    fn a_time_is_truncated_to_the_second() {
         assert_eq!(
             time(&Value::from("2026-01-02T03:04:05.000006Z")),
             "2026-01-02T03:04:05Z"

@@ -1,7 +1,6 @@
-//! Reads a workspace file for whoever runs the command. Only here are
-//! references to the user's environment and files followed; the service gets
-//! values. A reference that leads nowhere is sent along as such, so that the
-//! service lists it with everything else that is wrong.
+//! Reads a workspace file and resolves its references to environment variables and files on the
+//! machine of the user; the service gets values. A reference that cannot be resolved is sent as
+//! such, so that the service lists it with the other problems of the file.
 
 use std::path::Path;
 
@@ -9,13 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
 
-/// The file as JSON, its secrets resolved.
+/// Returns the file as JSON, with its secrets resolved.
 pub fn read(path: &Path) -> Result<Value, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))?;
     let table: toml::Table = text
         .parse()
-        .map_err(|error| Failure::new(format!("{} is no TOML: {error}", path.display())))?;
+        .map_err(|error| Failure::new(format!("{} is not valid TOML: {error}", path.display())))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = to_json(toml::Value::Table(table));
     for list in ["connections", "instances"] {
@@ -40,9 +39,8 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// `env:NAME`, `file:PATH` (from the workspace file's folder), `generate:` with
-/// an optional prefix, `literal:` before a text that looks like one of these,
-/// or the secret itself.
+/// Resolves `env:NAME`, `file:PATH` (relative to the workspace file's folder), `generate:` with an
+/// optional prefix, `literal:` before a text that looks like one of these, or the secret itself.
 fn resolve(text: &str, folder: &Path, environment: impl Fn(&str) -> Option<String>) -> Value {
     let unresolved = |why: String| json!({ "unresolved": why });
     if let Some(name) = text.strip_prefix("env:") {
@@ -84,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_followed_and_what_leads_nowhere_says_so() {
+    fn references_are_resolved_and_a_broken_one_gives_its_reason() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("token"), "from-file\n").expect("written");
         let environment = |name: &str| (name == "TOKEN").then(|| "from-env".to_owned());
@@ -125,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_toml_says_where() {
+    fn invalid_toml_is_reported_with_its_line() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("workspace.toml");
         std::fs::write(&path, "[workspace\n").expect("written");

@@ -1,5 +1,5 @@
-//! One connection to a far end: opened under a deadline, driven beside the calls
-//! that use it, closed when it is dropped. HTTP/1.1 only, one request at a time.
+//! One connection to a server: opened under a deadline, driven by a task beside the calls
+//! that use it, and closed when it is dropped. HTTP/1.1 only, one request at a time.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::limits;
 pub struct Connection {
     sender: SendRequest<Full<Bytes>>,
     driver: JoinHandle<()>,
-    /// From when on it is not used again.
+    /// When the connection becomes too old to be used again.
     until: Instant,
 }
 
@@ -36,7 +36,7 @@ impl Drop for Connection {
 
 /// Why a request on a connection has no answer.
 pub enum Broken {
-    /// Not a byte of it went out.
+    /// No byte of the request was sent.
     Unsent {
         message: Box<Message>,
         reason: String,
@@ -47,7 +47,12 @@ pub enum Broken {
 }
 
 impl Connection {
-    /// To the first of the addresses, all of which have passed, that answers.
+    /// Opens a connection to the first of the addresses that answers. All of them have
+    /// passed the checks.
+    ///
+    /// # Errors
+    /// Returns [`EgressError::Unreachable`] if no connection could be opened in time, and
+    /// [`EgressError::Malformed`] if the host name is not valid for TLS.
     pub async fn open(
         target: &Target,
         addresses: &[SocketAddr],
@@ -67,12 +72,12 @@ impl Connection {
         let stream = connect(addresses)
             .await
             .map_err(|reason| target.unreachable(reason))?;
-        // A request goes out as a whole; waiting for more only delays its end.
+        // A request is written as a whole; waiting for more bytes would only delay its end.
         let _ = stream.set_nodelay(true);
         let opened = if target.place.tls {
             let host = target.place.host.trim_matches(['[', ']']).to_owned();
             let name = ServerName::try_from(host).map_err(|_| {
-                EgressError::Malformed(format!("`{}` is no host name", target.place.host))
+                EgressError::Malformed(format!("`{}` is not a host name", target.place.host))
             })?;
             match tls.connect(name, stream).await {
                 Ok(stream) => Self::over(stream).await,
@@ -93,7 +98,7 @@ impl Connection {
             .map_err(|error| told(&error))?;
         let driver = tokio::spawn(async move {
             if let Err(error) = connection.await {
-                tracing::trace!(%error, "a connection to the outside ended");
+                tracing::trace!(%error, "outgoing connection ended");
             }
         });
         Ok(Self {
@@ -103,17 +108,22 @@ impl Connection {
         })
     }
 
-    /// Closed by the far end, as far as is known here, or too old to be used.
+    /// Returns whether the connection is too old, or known to be closed by the far end.
     pub fn is_over(&self, now: Instant) -> bool {
         self.until <= now || self.sender.is_closed()
     }
 
-    /// Whether it takes another request.
+    /// Returns whether the connection is ready for another request.
     pub async fn is_ready(&mut self) -> bool {
         const WITHIN: Duration = Duration::from_millis(limits::EGRESS_READY_MS);
         matches!(timeout(WITHIN, self.sender.ready()).await, Ok(Ok(())))
     }
 
+    /// Sends a request and reads the answer.
+    ///
+    /// # Errors
+    /// Returns [`Broken::Unsent`] with the request if no byte of it was sent, and otherwise
+    /// [`Broken::MaybeSent`].
     pub async fn exchange(&mut self, message: Message) -> Result<HttpResponse, Broken> {
         let response = self
             .sender
@@ -173,7 +183,7 @@ async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, String> {
     Err(last)
 }
 
-/// An error with what caused it.
+/// Formats an error with its causes.
 fn told(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,18 +1,23 @@
-//! The request as it goes out: slots filled, everything that is not the
-//! plugin's to say set by the host.
+//! The request as it is sent: slots are filled, and the host sets the headers that a plugin
+//! may not set.
 
 use http_body_util::Full;
 use hyper::body::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::EgressError;
+use super::slots::{compose, verbatim};
 use super::target::Target;
 use crate::domain::exchange::{HttpRequest, Segment};
-use crate::pipeline::slots::{compose, verbatim};
 use crate::seal::Secrets;
 
 pub type Message = http::Request<Full<Bytes>>;
 
+/// Composes the request that is sent to the target.
+///
+/// # Errors
+/// Returns [`EgressError::Malformed`] if the request cannot be sent as HTTP, and
+/// [`EgressError::Slot`] if a slot cannot be filled.
 pub fn compose_message(
     request: &HttpRequest,
     target: &Target,
@@ -26,7 +31,7 @@ pub fn compose_message(
     };
     let text = |segments: &[Segment], encode: fn(&str) -> String| -> Result<String, EgressError> {
         if !no_bytes(segments) {
-            return Err(malformed("bytes stand outside the body"));
+            return Err(malformed("a `bytes` segment is allowed only in the body"));
         }
         String::from_utf8(compose(segments, secrets, encode)?)
             .map_err(|_| malformed("a text is not UTF-8"))
@@ -40,7 +45,7 @@ pub fn compose_message(
             .any(|c| c.is_whitespace() || c.is_control() || !c.is_ascii())
     {
         return Err(malformed(
-            "the path does not begin with a slash, or holds what must be percent-encoded",
+            "the path does not begin with a slash, or it contains characters that must be percent-encoded",
         ));
     }
     for (index, (name, value)) in request.query.iter().enumerate() {
@@ -58,7 +63,7 @@ pub fn compose_message(
             concat!("leadhost/", env!("CARGO_PKG_VERSION")),
         );
     for (name, value) in &request.headers {
-        // Framing and routing are the host's.
+        // Only the host sets framing and routing.
         if [
             "host",
             "content-length",
@@ -72,7 +77,7 @@ pub fn compose_message(
         .contains(&name.to_ascii_lowercase().as_str())
         {
             return Err(EgressError::Malformed(format!(
-                "the header `{name}` is the host's to set"
+                "the header `{name}` is set by the host; remove it from the request"
             )));
         }
         builder = builder.header(name.as_str(), text(value, verbatim)?);
@@ -84,7 +89,8 @@ pub fn compose_message(
         .map_err(|_| malformed("a method, header name or header value is not allowed in HTTP"))
 }
 
-/// What is percent-encoded in paths and queries: all but RFC 3986's unreserved.
+/// Characters that are percent-encoded in paths and queries: all except RFC 3986's
+/// unreserved ones.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')

@@ -1,6 +1,5 @@
-//! Connections that wait for their next request, and how many requests may be
-//! under way. The one used last goes first, so that those that a rush has left
-//! behind grow old and are closed.
+//! Idle connections, and the number of requests in progress. The connection used last is
+//! reused first, so that those left over from a peak grow old and are closed.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,14 +22,14 @@ pub struct Pool {
     reused: AtomicU64,
 }
 
-/// Connections of this process to the outside.
+/// Outgoing connections of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
-    /// Since the start.
+    /// Connections opened since the start.
     pub opened: u64,
-    /// How often one was used again, since the start.
+    /// How often a connection was reused since the start.
     pub reused: u64,
-    /// Those that wait for their next request.
+    /// Idle connections that are kept now.
     pub kept: usize,
 }
 
@@ -38,11 +37,11 @@ pub struct Connections {
 struct State {
     places: HashMap<Place, Far>,
     kept: usize,
-    /// A task closes what has waited too long; it ends when there is nothing left.
+    /// A task closes connections that were idle for too long. It ends when none are left.
     is_swept: bool,
 }
 
-/// What is known of one far end.
+/// The state of one far end.
 struct Far {
     calls: Arc<Semaphore>,
     kept: Vec<Kept>,
@@ -64,8 +63,8 @@ impl Pool {
         }
     }
 
-    /// Leave to make one call, as soon as there are not too many. Whoever waits
-    /// for a far end does not keep the others from theirs.
+    /// Waits until the limits allow one more call. Callers that wait for one far end do not
+    /// block calls to others.
     pub async fn slot(self: &Arc<Self>, place: &Place) -> Slot {
         let calls = {
             let mut state = self.lock();
@@ -94,7 +93,8 @@ impl Pool {
         self.kept_for
     }
 
-    /// No longer than the far end says that it keeps it, less a second for the way.
+    /// Returns how long to keep a connection: at most as long as the `keep-alive` header of
+    /// the far end allows, less a second for the round trip.
     pub fn kept_for_after(&self, response: &HttpResponse) -> Duration {
         first(&response.headers, "keep-alive")
             .and_then(|said| {
@@ -124,7 +124,7 @@ impl Pool {
         }
     }
 
-    /// Those kept that the far end has not closed meanwhile.
+    /// Counts the kept connections that the far end has not closed meanwhile.
     fn open(&self) -> usize {
         let now = Instant::now();
         let state = self.lock();
@@ -137,7 +137,7 @@ impl Pool {
     }
 }
 
-/// Leave to make one call.
+/// Permission to make one call.
 pub struct Slot {
     pool: Arc<Pool>,
     place: Place,
@@ -146,7 +146,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The connection that was used last, unless it is closed or too old by now.
+    /// Takes the connection that was used last, unless it is closed or too old by now.
     pub fn kept(&self) -> Option<Connection> {
         let mut useless = Vec::new();
         let mut state = self.pool.lock();
@@ -163,7 +163,7 @@ impl Slot {
         Some(found)
     }
 
-    /// Keeps a connection for the next call, if there is room for it.
+    /// Keeps a connection for the next call if there is room for it.
     pub fn keep(&self, connection: Connection, kept_for: Duration) {
         let kept = Kept {
             connection,
@@ -189,9 +189,9 @@ impl Kept {
     }
 }
 
-/// Closes what has waited too long, and forgets far ends that nobody calls.
+/// Closes connections that were idle for too long, and forgets far ends without calls.
 async fn sweep(pool: Weak<Pool>, kept_for: Duration) {
-    // Also where nothing is kept, it does not spin.
+    // Prevents a busy loop if no connection is kept.
     const SHORTEST: Duration = Duration::from_millis(10);
     loop {
         tokio::time::sleep(kept_for.max(SHORTEST)).await;
@@ -203,7 +203,7 @@ async fn sweep(pool: Weak<Pool>, kept_for: Duration) {
         let mut state = pool.lock();
         state.places.retain(|_, far| {
             over.extend(far.kept.extract_if(.., |kept| kept.is_over(now)));
-            // Whoever calls or waits to holds the semaphore too.
+            // A call in progress or a waiting one holds the semaphore too.
             !far.kept.is_empty() || Arc::strong_count(&far.calls) > 1
         });
         state.kept -= over.len();

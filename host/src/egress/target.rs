@@ -1,5 +1,6 @@
-//! Where a request may go: the allow-list first, then the addresses that the
-//! name resolves to. All of them must pass, and a connection goes to one that did.
+//! The allowed targets of a request: first the allow-list is checked, then the addresses
+//! that the name resolves to. All of them must pass, and the connection goes to one of
+//! them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -7,15 +8,15 @@ use super::EgressError;
 use crate::domain::connection::AllowedHost;
 use crate::domain::exchange::HttpRequest;
 
-/// Where a request goes, after the allow-list.
+/// The target of a request that passed the allow-list.
 pub struct Target {
     pub place: Place,
     /// As the plugin wrote it.
     pub authority: String,
 }
 
-/// What a connection is to. One that may be to a private address serves no
-/// call that may not.
+/// The far end of a connection. A connection that may go to a private address is not used
+/// for a call that may not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     pub tls: bool,
@@ -25,6 +26,11 @@ pub struct Place {
 }
 
 impl Target {
+    /// Checks the request against the allow-list.
+    ///
+    /// # Errors
+    /// Returns [`EgressError::NotAllowed`] if no entry matches, and
+    /// [`EgressError::Malformed`] if the scheme or the authority is not valid.
     pub fn allowed(request: &HttpRequest, allow: &[AllowedHost]) -> Result<Self, EgressError> {
         let scheme = request.scheme.to_ascii_lowercase();
         let not_allowed = || EgressError::NotAllowed {
@@ -42,7 +48,7 @@ impl Target {
         };
         let (host, port) = split_authority(&request.authority, default_port).ok_or_else(|| {
             EgressError::Malformed(format!(
-                "`{}` is no host with an optional port",
+                "`{}` is not a host with an optional port",
                 request.authority
             ))
         })?;
@@ -65,7 +71,12 @@ impl Target {
         })
     }
 
-    /// The addresses of the name, all of them having passed.
+    /// Resolves the name and checks its addresses.
+    ///
+    /// # Errors
+    /// Returns [`EgressError::Unreachable`] if the name has no address, and
+    /// [`EgressError::NotPublic`] if one of the addresses is not public and the allow-list
+    /// does not permit that.
     pub async fn resolve(&self) -> Result<Vec<SocketAddr>, EgressError> {
         let Place { host, port, .. } = &self.place;
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -87,7 +98,7 @@ impl Target {
         Ok(addresses)
     }
 
-    /// Nothing was sent.
+    /// The error for a request that was not sent.
     pub fn unreachable(&self, reason: String) -> EgressError {
         EgressError::Unreachable {
             authority: self.authority.clone(),
@@ -95,7 +106,7 @@ impl Target {
         }
     }
 
-    /// The request was sent, or may have been.
+    /// The error for a request that was sent, or may have been.
     pub fn no_answer(&self, reason: String) -> EgressError {
         EgressError::NoAnswer {
             authority: self.authority.clone(),
@@ -104,7 +115,8 @@ impl Target {
     }
 }
 
-/// Host in lower case and port; nothing else may stand in an authority.
+/// Splits an authority into the host, in lower case, and the port. Returns `None` if it
+/// contains anything else.
 pub fn split_authority(authority: &str, default_port: u16) -> Option<(String, u16)> {
     if authority.is_empty()
         || authority.contains(|c: char| c.is_whitespace() || "@/?#\\".contains(c) || c.is_control())
@@ -119,7 +131,7 @@ pub fn split_authority(authority: &str, default_port: u16) -> Option<(String, u1
     (!host.is_empty() && host_is_plain).then(|| (host.to_ascii_lowercase(), port))
 }
 
-/// Whether an address is one of the public internet.
+/// Returns whether an address belongs to the public internet.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),
@@ -144,7 +156,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
-    // Addresses that carry an IPv4 address are as public as that one.
+    // An address that embeds an IPv4 address is public if that address is.
     let embedded = address.to_ipv4_mapped().or_else(|| {
         let v4 = |high: u16, low: u16| {
             let [a, b] = high.to_be_bytes();
@@ -162,7 +174,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     if let Some(v4) = embedded {
         return is_public_v4(v4);
     }
-    // Of the unicast space only 2000::/3 is given out; 2001:db8::/32 is for documentation.
+    // Only 2000::/3 of the unicast space is allocated; 2001:db8::/32 is for documentation.
     (segments[0] & 0xe000) == 0x2000 && !(segments[0] == 0x2001 && segments[1] == 0xdb8)
 }
 

@@ -19,7 +19,8 @@ use tracing::field::Empty;
 use super::body::Unread;
 use super::budget::Short;
 use super::encoding;
-use super::endpoints::admin::AdminRoute;
+
+use super::call::Call;
 use super::endpoints::health;
 use super::error::ApiError;
 use super::head;
@@ -29,13 +30,13 @@ use super::peer;
 use super::presence::Client;
 use super::reply::Reply;
 use super::request_id::{self, RequestId};
-use super::route::{self, NoRoute, OpenRoute, Route, Surface};
-use super::router::{self, Call};
-use crate::app::App;
+use super::route::{self, AdminRoute, NoRoute, OpenRoute, Route, Surface};
+use super::router;
+use crate::http::state::Http;
 use crate::limits;
 
 pub async fn answer(
-    app: &Arc<App>,
+    http: &Arc<Http>,
     surface: Surface,
     far_end: SocketAddr,
     progress: &Progress,
@@ -45,18 +46,18 @@ pub async fn answer(
     let started = Instant::now();
     let (head, incoming) = request.into_parts();
     let peer = peer::of(
-        &app.config.server.trusted_proxies,
+        &http.core.config.server.trusted_proxies,
         far_end.ip(),
         &head.headers,
     );
     let budget = match surface {
-        Surface::Admin => &app.http.operators_bodies,
-        Surface::Gateway | Surface::Data | Surface::Both => &app.http.bodies,
+        Surface::Admin => &http.operators_bodies,
+        Surface::Gateway | Surface::Data | Surface::Both => &http.bodies,
     };
     // A body that comes after the answer keeps its connection busy.
     let busy = (!incoming.is_end_stream()).then(|| progress.part());
     let body = Unread::new(&head, incoming, budget.share(peer), busy);
-    let id = RequestId::of(&head.headers, app.clock.now());
+    let id = RequestId::of(&head.headers, http.core.clock.now());
     let path = route::plain(head.uri.path());
     let found = route_of(surface, &head, &path);
     let name = found.as_ref().map_or("none", Route::name);
@@ -69,7 +70,7 @@ pub async fn answer(
     // What never changes is there once for all who take it.
     let is_made = !matches!(found, Ok(Route::Open(_)));
     let call = Call {
-        app,
+        http,
         head: &head,
         id: &id,
         surface,
@@ -95,13 +96,13 @@ pub async fn answer(
         let mut reply = if is_made { kept(&call, reply) } else { reply };
         carried_by_all(&head, &id, &mut reply);
         // HTTP/2 says so of a connection by itself.
-        if app.shutdown.has_begun() && head.version < Version::HTTP_2 {
+        if http.core.shutdown.has_begun() && head.version < Version::HTTP_2 {
             let close = HeaderValue::from_static("close");
             reply.headers_mut().insert(CONNECTION, close);
         }
         let took = started.elapsed();
         let status = reply.status().as_u16();
-        app.metrics.request(name, status, took.as_secs_f64());
+        http.core.metrics.request(name, status, took.as_secs_f64());
         macro_rules! told {
             ($level:ident) => {
                 tracing::$level!(
@@ -128,11 +129,12 @@ pub async fn answer(
 
 /// A live probe's answer, without anything that could wait for somebody else:
 /// no task, no line of the log.
-pub fn live(app: &App, head: &Parts) -> Reply {
-    let id = RequestId::of(&head.headers, app.clock.now());
+pub fn live(http: &Http, head: &Parts) -> Reply {
+    let id = RequestId::of(&head.headers, http.core.clock.now());
     let mut reply = health::live();
     carried_by_all(head, &id, &mut reply);
-    app.metrics
+    http.core
+        .metrics
         .request(Route::Open(OpenRoute::Live).name(), 200, 0.0);
     reply
 }
@@ -191,7 +193,7 @@ fn is_host(value: &[u8]) -> bool {
 
 /// The answer's time begins when the body is there, which has a time of its own.
 async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
-    let server = &call.app.config.server;
+    let server = &call.http.core.config.server;
     if let Route::Admin(AdminRoute::ImportProducts { .. }) = route {
         // As long as its body goes on, each piece of which has a time of its own.
         return Box::pin(router::run(call, route, body)).await;
@@ -199,7 +201,7 @@ async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
     let mut seconds = server.answer_seconds;
     if matches!(route, Route::Admin(_)) {
         // An operator waits for a component to be compiled and tried.
-        let plugins = &call.app.config.plugins;
+        let plugins = &call.http.core.config.plugins;
         seconds += plugins.compile_seconds + plugins.trial_seconds;
     }
     let body_in_time =
@@ -213,7 +215,7 @@ async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
     tokio::select! {
         result = work => result,
         () = time_is_up => {
-            call.app.metrics.shed("deadline");
+            call.http.core.metrics.shed("deadline");
             Err(ApiError::Overloaded {
                 what: "The answer took too long; come again.",
                 retry_after: 5,
@@ -230,11 +232,11 @@ fn kept(call: &Call<'_>, reply: Reply) -> Reply {
         return reply;
     }
     let (head, body) = reply.into_parts();
-    let share = call.app.http.answers.share(call.peer);
+    let share = call.http.answers.share(call.peer);
     match body.keep(share) {
         Ok(body) => Reply::from_parts(head, body),
         Err(short) => {
-            call.app.metrics.shed("answers");
+            call.http.core.metrics.shed("answers");
             call.refuse(&ApiError::Overloaded {
                 what: match short {
                     Short::Peer => {

@@ -18,8 +18,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::budget::{Share, Short};
 use super::error::ApiError;
 use super::io::Part;
-use crate::app::App;
 use crate::domain::id::ConnectionId;
+use crate::http::state::Http;
 use crate::limits;
 
 /// A whole body. Its bytes count against the budget until it is dropped.
@@ -93,12 +93,12 @@ impl Unread {
     }
 
     /// Reads at most `limit` bytes in the configured time.
-    pub async fn read(self, app: &App, limit: usize) -> Result<Body, ApiError> {
-        let time = Duration::from_secs(app.config.server.body_seconds);
+    pub async fn read(self, http: &Http, limit: usize) -> Result<Body, ApiError> {
+        let time = Duration::from_secs(http.core.config.server.body_seconds);
         self.read_within(limit, time)
             .await
             .map_err(|error| match error {
-                ReadError::Short(short) => shed(app, short),
+                ReadError::Short(short) => shed(http, short),
                 ReadError::Refused(error) => error,
             })
     }
@@ -197,8 +197,8 @@ impl From<ApiError> for ReadError {
 }
 
 /// There is no room for a body.
-pub fn shed(app: &App, short: Short) -> ApiError {
-    app.metrics.shed(match short {
+pub fn shed(http: &Http, short: Short) -> ApiError {
+    http.core.metrics.shed(match short {
         Short::All => "bodies",
         Short::Peer => "bodies of one address",
         Short::Connection => "bodies to one connection",

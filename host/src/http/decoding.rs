@@ -11,9 +11,9 @@ use hyper::header::CONTENT_ENCODING;
 use super::body;
 use super::budget::Share;
 use super::error::ApiError;
-use crate::app::App;
 use crate::domain::id::ConnectionId;
 use crate::domain::plugin::Digest;
+use crate::http::state::Http;
 use crate::limits;
 use crate::plugin::{CallError, give_way};
 
@@ -55,7 +55,7 @@ pub fn coding(headers: &HeaderMap) -> Result<Option<Coding>, ApiError> {
 /// # Errors
 /// 400 where it cannot be read, 413 where it is too large, 503 where there is no room.
 pub async fn decode(
-    app: &App,
+    http: &Http,
     connection: &ConnectionId,
     coding: Coding,
     sent: Bytes,
@@ -66,13 +66,13 @@ pub async fn decode(
     let nobodys = Digest::of(&[]);
     let work = read(coding, sent, limit, held);
     let lane = connection.as_str();
-    match app.plugins.compute(lane, &nobodys, work).await {
+    match http.core.plugins.compute(lane, &nobodys, work).await {
         Ok(Ok(read)) => Ok(read),
         Ok(Err(Failed::Unreadable(error))) => Err(ApiError::BadRequest(format!(
             "The body cannot be decompressed: {error}."
         ))),
         Ok(Err(Failed::TooLarge)) => Err(ApiError::BodyTooLarge { limit }),
-        Ok(Err(Failed::Short(short))) => Err(body::shed(app, short)),
+        Ok(Err(Failed::Short(short))) => Err(body::shed(http, short)),
         Err(CallError::ShuttingDown) => Err(ApiError::Overloaded {
             what: "The service is shutting down; send this one again.",
             retry_after: 1,

@@ -114,6 +114,12 @@ pub enum ApiError {
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+impl From<reply::Unserialisable> for ApiError {
+    fn from(error: reply::Unserialisable) -> Self {
+        Self::internal(error)
+    }
+}
+
 impl ApiError {
     pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Internal(source.into())

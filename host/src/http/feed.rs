@@ -12,12 +12,12 @@ use hyper::body::Bytes;
 use hyper::header::{HeaderValue, VARY};
 
 use super::auth::WorkspaceCaller;
+use super::call::Call;
 use super::error::ApiError;
 use super::lines::{self, NDJSON};
 use super::payload::Payload;
 use super::query::Query;
 use super::reply::{self, Reply};
-use super::router::Call;
 use crate::domain::cursor::Cursor;
 use crate::domain::row::Entity;
 use crate::domain::time::{self, Micros};
@@ -107,7 +107,7 @@ impl Pull {
         caller: &WorkspaceCaller,
         page: ExportPage,
     ) -> Result<Reply, ApiError> {
-        let store = &call.app.store;
+        let store = &call.http.core.store;
         if self.goes_on && self.upper.is_some_and(|upper| page.clock < upper) {
             // The store has not seen, or has no longer, what the cursor's first page saw.
             if !store.may_lag() {

@@ -22,7 +22,7 @@ use super::answer::answer;
 use super::io::Progress;
 use super::presence::Client;
 use super::route::Surface;
-use crate::app::App;
+use crate::http::state::Http;
 use crate::limits;
 
 /// How who has known before that HTTP/2 is served begins (RFC 9113, 3.4). No request
@@ -37,7 +37,7 @@ const MOVES: usize = 256;
 
 /// Answers what comes until the client leaves, idles for too long, or `stop` returns.
 pub async fn requests<S>(
-    app: &Arc<App>,
+    http: &Arc<Http>,
     surface: Surface,
     stream: S,
     peer: SocketAddr,
@@ -50,11 +50,11 @@ where
 {
     let service = service_fn(|request| {
         // Each request is a task of its own.
-        let (app, progress) = (Arc::clone(app), progress.clone());
+        let (http, progress) = (Arc::clone(http), progress.clone());
         let part = progress.part();
         async move {
             let request = named(request);
-            let reply = answer(&app, surface, peer, &progress, Client::default(), request).await;
+            let reply = answer(&http, surface, peer, &progress, Client::default(), request).await;
             drop(part);
             Ok::<_, Infallible>(reply)
         }
@@ -74,7 +74,7 @@ where
         .serve_connection(TokioIo::new(stream), service);
     let mut served = pin!(served);
     let mut stop = pin!(stop);
-    let head_time = Duration::from_secs(app.config.server.header_seconds);
+    let head_time = Duration::from_secs(http.core.config.server.header_seconds);
     loop {
         tokio::select! {
             result = served.as_mut() => return result,
@@ -83,7 +83,7 @@ where
         }
         match progress.rests_for() {
             _ if progress.is_new() && accepted.elapsed() >= head_time => return Ok(()),
-            rest if progress.is_busy() && rest >= longest(app) => return Ok(()),
+            rest if progress.is_busy() && rest >= longest(http) => return Ok(()),
             rest if rest >= Duration::from_secs(limits::IDLE_SECONDS) && !progress.is_busy() => {
                 break;
             }
@@ -95,18 +95,18 @@ where
     loop {
         tokio::select! {
             result = served.as_mut() => return result,
-            () = app.shutdown.ended() => return Ok(()),
+            () = http.core.shutdown.ended() => return Ok(()),
             () = tokio::time::sleep(head_time) => {}
         }
-        if !progress.is_busy() || progress.rests_for() >= longest(app) {
+        if !progress.is_busy() || progress.rests_for() >= longest(http) {
             return Ok(());
         }
     }
 }
 
 /// As long as a request may take until something of its answer goes out.
-fn longest(app: &App) -> Duration {
-    let server = &app.config.server;
+fn longest(http: &Http) -> Duration {
+    let server = &http.core.config.server;
     Duration::from_secs(server.body_seconds + server.answer_seconds + limits::STALL_SECONDS)
 }
 

@@ -9,9 +9,9 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::auth::PartnerCaller;
+use super::call::Call;
 use super::error::ApiError;
 use super::reply::{self, Reply};
-use super::router::Call;
 use crate::domain::hex;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -62,7 +62,7 @@ impl Key {
                 key: self.0,
             },
             fingerprint: fingerprint(subject, body),
-            kept: call.app.config.retention.idempotency_hours * Micros::HOUR,
+            kept: call.http.core.config.retention.idempotency_hours * Micros::HOUR,
         }
     }
 }

@@ -9,15 +9,15 @@ use serde_json::Value;
 
 use super::body::Unread;
 use super::budget::Share;
+use super::call::Call;
 use super::error::ApiError;
-use super::router::Call;
 use crate::domain::json;
 use crate::limits;
 
 /// The body, and what to keep for as long as it is held.
 pub async fn read(call: &Call<'_>, body: Unread) -> Result<(Value, Share), ApiError> {
     check_media(&call.head.headers)?;
-    let (bytes, held) = body.read(call.app, limits::BODY_BYTES).await?.into_parts();
+    let (bytes, held) = body.read(call.http, limits::BODY_BYTES).await?.into_parts();
     Ok((parse(&bytes)?, held))
 }
 

@@ -5,15 +5,24 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
-use super::error::ApiError;
 use super::payload::Payload;
 
 pub type Reply = Response<Payload>;
 
 pub const JSON: &str = "application/json; charset=utf-8";
 
-pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Reply, ApiError> {
-    let bytes = serde_json::to_vec(body).map_err(ApiError::internal)?;
+/// The body of an answer that cannot be written as JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer cannot be serialised: {0}")]
+pub struct Unserialisable(#[from] serde_json::Error);
+
+/// Returns an answer with a JSON body.
+///
+/// # Errors
+///
+/// [`Unserialisable`] if the body's own serialisation fails.
+pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Reply, Unserialisable> {
+    let bytes = serde_json::to_vec(body)?;
     Ok(bytes_of(status, JSON, bytes))
 }
 

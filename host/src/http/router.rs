@@ -2,35 +2,30 @@
 //! call. An endpoint takes the proof as an argument, so that it cannot be
 //! reached without.
 
-use std::net::IpAddr;
-use std::sync::Arc;
-
-use hyper::http::request::Parts;
-
+use super::auth;
 use super::auth::PartnerCaller;
 use super::body::Unread;
+use super::call::Call;
+use super::docs;
 use super::endpoints::{
-    admin, analytics, channel_webhook, deals, docs, export, health, ingest, notifications,
-    products, reports, tickets, whoami,
+    admin, analytics, channel_webhook, deals, export, health, ingest, notifications, products,
+    reports, tickets, whoami,
 };
-use super::error::{ApiError, Family};
-use super::presence::Client;
+use super::error::ApiError;
 use super::reply::Reply;
-use super::request_id::RequestId;
-use super::route::{OpenRoute, PartnerRoute, Route, Surface, TokenRoute, WorkspaceRoute};
-use super::{auth, query::Query};
-use crate::app::App;
+use super::route::{OpenRoute, PartnerRoute, Route, TokenRoute, WorkspaceRoute};
+use crate::http::state::Http;
 use crate::store::StoreError;
 
 /// Without its store a host can do nothing for anybody: better told at once than
 /// after a wait, body unread.
-fn can_serve(app: &App) -> Result<(), ApiError> {
-    if let Some(outage) = app.store.outage() {
-        app.metrics.shed("store");
+fn can_serve(http: &Http) -> Result<(), ApiError> {
+    if let Some(outage) = http.core.store.outage() {
+        http.core.metrics.shed("store");
         return Err(StoreError::Lost(outage.reason).into());
     }
-    if !app.fleet.is_current() && !app.shutdown.has_begun() {
-        app.metrics.shed("fleet");
+    if !http.pipeline.fleet.is_current() && !http.core.shutdown.has_begun() {
+        http.core.metrics.shed("fleet");
         return Err(ApiError::Overloaded {
             what: "This host was cut off and is catching up with the others; come again.",
             retry_after: 1,
@@ -41,40 +36,14 @@ fn can_serve(app: &App) -> Result<(), ApiError> {
 
 /// Refused while its partner is past its rate.
 fn in_pace(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> {
-    let app = call.app;
-    let asked = app
-        .http
+    let http = call.http;
+    let asked = http
         .partner_pace
-        .ask(&caller.partner().id, app.clock.now());
+        .ask(&caller.partner().id, http.core.clock.now());
     asked.map_err(|retry_after| {
-        app.metrics.shed("rate of one partner");
+        http.core.metrics.shed("rate of one partner");
         ApiError::TooManyRequests { retry_after }
     })
-}
-
-/// A request on its way to its endpoint.
-pub struct Call<'a> {
-    pub app: &'a Arc<App>,
-    pub head: &'a Parts,
-    pub id: &'a RequestId,
-    pub surface: Surface,
-    pub family: Family,
-    /// Who asks: the far end, or whom a trusted proxy names.
-    pub peer: IpAddr,
-    /// Whether it waits for the answer still; known on the admin surface.
-    pub client: Client,
-}
-
-impl Call<'_> {
-    pub fn query(&self) -> Query<'_> {
-        Query::of(self.head)
-    }
-
-    /// The answer to a request that fails, its inside logged.
-    pub fn refuse(&self, error: &ApiError) -> Reply {
-        error.log();
-        error.reply(self.family, &self.head.headers, self.id)
-    }
 }
 
 pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
@@ -88,7 +57,7 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
                 | OpenRoute::Docs { .. }
         )
     ) {
-        can_serve(call.app)?;
+        can_serve(call.http)?;
     }
     match route {
         Route::Open(route) => match route {
@@ -134,16 +103,20 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
         Route::Workspace(route) => {
             let caller = auth::workspace(call).await?;
             let workspace = caller.workspace();
-            let now = call.app.clock.now();
+            let now = call.http.core.clock.now();
             let quota = call
-                .app
                 .http
                 .rate
-                .ask(&*call.app.store, workspace.id, workspace.rate_limit, now)
+                .ask(
+                    &*call.http.core.store,
+                    workspace.id,
+                    workspace.rate_limit,
+                    now,
+                )
                 .await?;
             let result = match (quota.retry_after, route) {
                 (Some(retry_after), _) => {
-                    call.app.metrics.rate_limited();
+                    call.http.core.metrics.rate_limited();
                     Err(ApiError::TooManyRequests { retry_after })
                 }
                 (None, WorkspaceRoute::Whoami) => whoami::show(&caller),

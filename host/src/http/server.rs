@@ -20,7 +20,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -33,129 +33,34 @@ use super::io::{Progress, Refusing, Watched};
 use super::operators;
 use super::presence::Client;
 use super::route::Surface;
-use super::tls::{self, Tls, TlsError};
-use crate::app::App;
+use super::tls::{self, Tls};
+use crate::http::state::Http;
 use crate::limits;
 use crate::telemetry::Metrics;
-
-/// Why a host cannot begin to serve.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    #[error("cannot listen on `{address}`: {source}")]
-    Bind { address: String, source: io::Error },
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-}
-
-/// Listens on `host:port`; port 0 takes a free one, which the answer names.
-pub async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), StartError> {
-    let bound = async {
-        let mut refused = None;
-        for found in lookup_host(address).await? {
-            match listen(found) {
-                Ok(listener) => {
-                    let local = listener.local_addr()?;
-                    return Ok((listener, local));
-                }
-                Err(error) => refused = Some(error),
-            }
-        }
-        Err(refused.unwrap_or_else(|| io::Error::other("the name has no address")))
-    };
-    bound.await.map_err(|source| StartError::Bind {
-        address: address.to_owned(),
-        source,
-    })
-}
-
-/// With room in the kernel's queue for a burst of connections: the usual 128
-/// resets the rest.
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = match address {
-        SocketAddr::V4(_) => TcpSocket::new_v4()?,
-        SocketAddr::V6(_) => TcpSocket::new_v6()?,
-    };
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(limits::ACCEPT_QUEUE)
-}
-
-/// Where the surfaces of a running host are.
-#[derive(Clone, Copy, Debug)]
-pub struct Addresses {
-    pub gateway: SocketAddr,
-    /// The gateway's, unless the data API has its own.
-    pub data: SocketAddr,
-    pub admin: SocketAddr,
-}
-
-/// Binds every surface of the configuration and serves it, each in a task.
-pub async fn start(app: &Arc<App>) -> Result<Addresses, StartError> {
-    let server = &app.config.server;
-    let tls = Tls::of(server)?;
-    let alone = server.data_listen.is_empty();
-    let (gateway_listener, gateway) = bind(&server.listen).await?;
-    let (admin_listener, admin) = bind(&server.admin_listen).await?;
-    let mut data = gateway;
-    let surface = if alone {
-        Surface::Both
-    } else {
-        let (listener, local) = bind(&server.data_listen).await?;
-        data = local;
-        tokio::spawn(serve(
-            app.clone(),
-            listener,
-            Surface::Data,
-            tls.clone(),
-            Handle::current(),
-        ));
-        Surface::Gateway
-    };
-    tokio::spawn(serve(
-        app.clone(),
-        gateway_listener,
-        surface,
-        tls.clone(),
-        Handle::current(),
-    ));
-    if let Some(tls) = tls {
-        tokio::spawn(tls.keep_current(app.clone()));
-    }
-    operators::start(app.clone(), admin_listener).map_err(|source| StartError::Bind {
-        address: server.admin_listen.clone(),
-        source,
-    })?;
-    tokio::spawn(super::auth::keep_key_uses(app.clone()));
-    Ok(Addresses {
-        gateway,
-        data,
-        admin,
-    })
-}
 
 /// Serves a listener until a moment after the drain began; the admin surface until
 /// the drain has ended. What waits for others is done by the threads of `serving`.
 pub async fn serve(
-    app: Arc<App>,
+    http: Arc<Http>,
     listener: TcpListener,
     surface: Surface,
     tls: Option<Arc<Tls>>,
     serving: Handle,
 ) {
     let crowd = match surface {
-        Surface::Admin => app.http.operators.clone(),
-        Surface::Gateway | Surface::Data | Surface::Both => app.http.crowd.clone(),
+        Surface::Admin => http.operators.clone(),
+        Surface::Gateway | Surface::Data | Surface::Both => http.crowd.clone(),
     };
     // Only what outsiders asked for holds up a drain.
-    let _hold = (surface != Surface::Admin).then(|| app.shutdown.hold());
+    let _hold = (surface != Surface::Admin).then(|| http.core.shutdown.hold());
     let door = Door {
-        app: &app,
+        http: &http,
         crowd: &crowd,
         surface,
         tls: tls.as_ref(),
         serving: &serving,
     };
-    door.admit_until(&listener, stop(&app, surface)).await;
+    door.admit_until(&listener, stop(&http, surface)).await;
     if surface == Surface::Admin {
         return;
     }
@@ -176,7 +81,7 @@ pub async fn serve(
 
 /// Where connections come in.
 struct Door<'a> {
-    app: &'a Arc<App>,
+    http: &'a Arc<Http>,
     crowd: &'a Arc<Crowd>,
     surface: Surface,
     tls: Option<&'a Arc<Tls>>,
@@ -225,14 +130,14 @@ impl Door<'_> {
     /// A connection waits for a place until the drain has ended.
     async fn admit(&self, stream: TcpStream, peer: SocketAddr) {
         tokio::select! {
-            () = self.app.shutdown.ended() => {}
+            () = self.http.core.shutdown.ended() => {}
             () = self.enter(stream, peer) => {}
         }
     }
 
     /// Gives a new connection a place, and serves it in a task.
     async fn enter(&self, stream: TcpStream, peer: SocketAddr) {
-        if self.app.shutdown.has_begun()
+        if self.http.core.shutdown.has_begun()
             && let Err(error) = closing::hear(&stream)
         {
             tracing::warn!(%error, "a client that connects while the listener closes may be cut off");
@@ -240,15 +145,15 @@ impl Door<'_> {
         let progress = Progress::new();
         let refusing = Refusing {
             family: self.surface.family("/"),
-            clock: Arc::clone(&self.app.clock),
+            clock: Arc::clone(&self.http.core.clock),
         };
         let place = match self.crowd.admit(peer.ip(), &progress).await {
             Ok((place, gone)) => {
-                self.app.metrics.connections_sent_away(gone);
+                self.http.core.metrics.connections_sent_away(gone);
                 place
             }
             Err(TooManyOfOne) => {
-                self.app.metrics.shed("connections of one address");
+                self.http.core.metrics.shed("connections of one address");
                 let answer = refusing.answer(&ApiError::Overloaded {
                     what: "Your address has too many connections open; close some, and come again.",
                     retry_after: 1,
@@ -261,9 +166,9 @@ impl Door<'_> {
             }
         };
         // From here on, and not from when the task first runs: a drain may end between.
-        let hold = (self.surface != Surface::Admin).then(|| self.app.shutdown.hold());
+        let hold = (self.surface != Surface::Admin).then(|| self.http.core.shutdown.hold());
         let connection = Connection {
-            app: Arc::clone(self.app),
+            http: Arc::clone(self.http),
             surface: self.surface,
             serving: self.serving.clone(),
             tls: self.tls.cloned(),
@@ -273,7 +178,7 @@ impl Door<'_> {
         };
         tokio::spawn(async move {
             let _hold = hold;
-            let _counted = Counted::new(&connection.app.metrics);
+            let _counted = Counted::new(&connection.http.core.metrics);
             let end = connection.serve(stream, refusing);
             tokio::pin!(end);
             if once_more(end.as_mut()).await.is_some() {
@@ -331,14 +236,14 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// Returns when a surface takes no more. The gateway and the data API go on for a
 /// moment after the drain began, and say with every answer that the connection
 /// ends: a request that is on its way by then is not cut off.
-async fn stop(app: &App, surface: Surface) {
+async fn stop(http: &Http, surface: Surface) {
     if surface == Surface::Admin {
-        return app.shutdown.ended().await;
+        return http.core.shutdown.ended().await;
     }
-    app.shutdown.begun().await;
+    http.core.shutdown.begun().await;
     tokio::select! {
-        () = tokio::time::sleep(Duration::from_millis(app.config.server.linger_ms)) => {}
-        () = app.shutdown.ended() => {}
+        () = tokio::time::sleep(Duration::from_millis(http.core.config.server.linger_ms)) => {}
+        () = http.core.shutdown.ended() => {}
     }
 }
 
@@ -353,7 +258,7 @@ fn is_of_the_client(error: &io::Error) -> bool {
 
 /// A connection from its first byte to its end.
 struct Connection {
-    app: Arc<App>,
+    http: Arc<Http>,
     surface: Surface,
     serving: Handle,
     tls: Option<Arc<Tls>>,
@@ -389,7 +294,7 @@ impl Connection {
             Some(tls) => {
                 let greeted = tokio::select! {
                     greeted = Box::pin(tls.accept(stream, self.head_deadline())) => greeted,
-                    () = self.app.shutdown.ended() => return,
+                    () = self.http.core.shutdown.ended() => return,
                 };
                 match greeted {
                     Ok((stream, true)) => Box::pin(self.many_requests(stream)).await,
@@ -406,7 +311,7 @@ impl Connection {
     }
 
     fn head_time(&self) -> Duration {
-        Duration::from_secs(self.app.config.server.header_seconds)
+        Duration::from_secs(self.http.core.config.server.header_seconds)
     }
 
     fn head_deadline(&self) -> Instant {
@@ -414,7 +319,7 @@ impl Connection {
     }
 
     fn stop(&self) -> impl Future<Output = ()> + Send {
-        stop_of(&self.app, self.surface, self.accepted)
+        stop_of(&self.http, self.surface, self.accepted)
     }
 
     /// Answers many requests at once.
@@ -423,7 +328,7 @@ impl Connection {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let Self {
-            app,
+            http,
             surface,
             peer,
             progress,
@@ -431,7 +336,7 @@ impl Connection {
             ..
         } = self;
         http2::requests(
-            app,
+            http,
             *surface,
             stream,
             *peer,
@@ -448,7 +353,7 @@ impl Connection {
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let Self {
-            app,
+            http,
             surface,
             serving,
             peer,
@@ -469,10 +374,10 @@ impl Connection {
             Box::pin(async move {
                 let reply = match surface {
                     Surface::Admin => {
-                        operators::answered(app, serving, *peer, progress, request).await
+                        operators::answered(http, serving, *peer, progress, request).await
                     }
                     Surface::Gateway | Surface::Data | Surface::Both => {
-                        answer(app, *surface, *peer, progress, Client::default(), request).await
+                        answer(http, *surface, *peer, progress, Client::default(), request).await
                     }
                 };
                 progress.request_ends();
@@ -503,18 +408,18 @@ impl Connection {
         // Otherwise its answer says that it is the last one.
         tokio::select! {
             result = served => result,
-            () = app.shutdown.ended() => Ok(()),
+            () = http.core.shutdown.ended() => Ok(()),
         }
     }
 }
 
 /// Returns when a connection that idles is closed: who came at the last moment gets
 /// to ask all the same.
-async fn stop_of(app: &App, surface: Surface, accepted: Instant) {
-    stop(app, surface).await;
-    let linger = Duration::from_millis(app.config.server.linger_ms);
+async fn stop_of(http: &Http, surface: Surface, accepted: Instant) {
+    stop(http, surface).await;
+    let linger = Duration::from_millis(http.core.config.server.linger_ms);
     tokio::select! {
         () = tokio::time::sleep_until(accepted + linger) => {}
-        () = app.shutdown.ended() => {}
+        () = http.core.shutdown.ended() => {}
     }
 }

@@ -17,8 +17,8 @@ use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::server::TlsStream;
 
-use crate::app::App;
 use crate::config::Server;
+use crate::http::state::Http;
 use crate::limits;
 
 /// How a client asks for HTTP/2 (RFC 7301, RFC 9113).
@@ -105,12 +105,12 @@ impl Tls {
     /// Takes over what the files hold when they have changed, until the service ends.
     /// Files that do not fit each other leave what is served: one of them may be about
     /// to change too.
-    pub async fn keep_current(self: Arc<Self>, app: Arc<App>) {
+    pub async fn keep_current(self: Arc<Self>, http: Arc<Http>) {
         let mut seen = self.look().await.map(|content| content.digest()).ok();
         let mut told = None;
         loop {
             tokio::select! {
-                () = app.shutdown.ended() => return,
+                () = http.core.shutdown.ended() => return,
                 () = tokio::time::sleep(LOOK) => {}
             }
             let taken = match self.look().await {

@@ -10,12 +10,11 @@
 //! allow more, by naming the secret for the connection.
 
 use super::connections::Live;
-use super::intake::FilledReply;
-use super::slots::{self, SlotError};
 use crate::domain::exchange::{
     Pairs, Reply, Segment, SenderCheck, SenderChecks, Slot, SlotArgument,
 };
 use crate::domain::plugin::ReplySlot;
+use crate::egress::slots::{self, SlotError};
 use crate::limits;
 use crate::plugin::rules;
 
@@ -35,6 +34,14 @@ pub enum AnswerError {
     Signs { slot: ReplySlot, why: &'static str },
     #[error(transparent)]
     Slot(#[from] SlotError),
+}
+
+/// A reply of the plugin with its slots filled.
+#[derive(Debug)]
+pub struct FilledReply {
+    pub status: u16,
+    pub content_type: String,
+    pub body: Vec<u8>,
 }
 
 /// What is known beside the reply.

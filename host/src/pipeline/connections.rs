@@ -394,3 +394,8 @@ fn keep<K: Hash + Eq, V>(cache: &Mutex<Cached<K, V>>, key: K, found: V) {
     }
     cache.insert(key, (Instant::now(), found));
 }
+
+/// Where an instance's provider sends its webhooks to.
+pub fn webhook_path(instance: AgentId, token: &ConnectionId) -> String {
+    format!("/channel-webhook/{instance}/{token}")
+}

@@ -15,10 +15,10 @@ use super::connections::Live;
 use super::notify::Answer;
 use super::props;
 use super::templates::{self, Misfit, TemplateError, wanted::Wanted};
-use crate::app::App;
 use crate::domain::contact;
 use crate::domain::id::{AgentId, DealId};
 use crate::domain::phone::Phone;
+use crate::pipeline::state::Pipeline;
 use crate::store::{
     ByPartner, Channel, DealCreated, DealLogged, DealMessage, DealPatch, DealPatched,
     IdempotencyClaim, NewDeal, NewDealLog, Notified, ProductReference, Remembered, StoreError,
@@ -72,24 +72,25 @@ pub enum Created {
 }
 
 /// Makes a deal, and begins its conversation.
-pub async fn create(app: &Arc<App>, mut order: Order) -> Result<Created, StoreError> {
+pub async fn create(pipeline: &Arc<Pipeline>, mut order: Order) -> Result<Created, StoreError> {
     let message = match order.message.take() {
         None => None,
-        Some(first) => match templates::prepare(app, &first.live, &first.template).await? {
+        Some(first) => match templates::prepare(pipeline, &first.live, &first.template).await? {
             Ok(composed) => Some(DealMessage {
-                message: composed.into_message(&first.live.connection.settings, app.clock.now()),
+                message: composed
+                    .into_message(&first.live.connection.settings, pipeline.core.clock.now()),
                 channel: first.channel,
                 transfer: first.transfer,
                 special_instructions: first.special_instructions,
             }),
             Err(TemplateError::Misfit(misfits)) => {
                 // The template may have changed since the request came first.
-                let before = heard_before(app, order.claim, None).await?;
+                let before = heard_before(pipeline, order.claim, None).await?;
                 return Ok(before.unwrap_or(Created::Misfit(misfits)));
             }
             Err(error) => {
                 let answer = Answer::Template(error.to_string()).stored();
-                let before = heard_before(app, order.claim, Some(answer.clone())).await?;
+                let before = heard_before(pipeline, order.claim, Some(answer.clone())).await?;
                 return Ok(before.unwrap_or(Created::Answer {
                     answer,
                     replayed: false,
@@ -98,13 +99,13 @@ pub async fn create(app: &Arc<App>, mut order: Order) -> Result<Created, StoreEr
         },
     };
     let sends = message.is_some();
-    let write = Write::CreateDeal(Box::new(new_deal(app, order, message)));
-    let created = match app.writer.submit(write).await? {
+    let write = Write::CreateDeal(Box::new(new_deal(pipeline, order, message)));
+    let created = match pipeline.core.writer.submit(write).await? {
         Written::DealCreated(created) => created,
         other => return Err(another("a new deal", &other)),
     };
     if sends && matches!(created, DealCreated::Done(_)) {
-        app.pipeline.wake();
+        pipeline.wake();
     }
     Ok(match created {
         DealCreated::Done(answer) => Created::Answer {
@@ -122,7 +123,7 @@ pub async fn create(app: &Arc<App>, mut order: Order) -> Result<Created, StoreEr
     })
 }
 
-fn new_deal(app: &App, order: Order, message: Option<DealMessage>) -> NewDeal {
+fn new_deal(pipeline: &Pipeline, order: Order, message: Option<DealMessage>) -> NewDeal {
     let phones: Vec<Phone> = order.phone.iter().cloned().collect();
     let emails: Vec<String> = order.email.iter().cloned().collect();
     let mut props = order.props;
@@ -130,7 +131,7 @@ fn new_deal(app: &App, order: Order, message: Option<DealMessage>) -> NewDeal {
     props.insert(contact::SAID.to_owned(), Value::Object(said));
     NewDeal {
         by: order.by,
-        id: DealId::new(app.clock.now()),
+        id: DealId::new(pipeline.core.clock.now()),
         name: order.name,
         contact_keys: contact::keys(&phones, &emails),
         phone: order.phone,
@@ -147,7 +148,7 @@ fn new_deal(app: &App, order: Order, message: Option<DealMessage>) -> NewDeal {
 
 /// What the request's key was answered before. If it was not, this answer is kept.
 async fn heard_before(
-    app: &App,
+    pipeline: &Pipeline,
     claim: Option<IdempotencyClaim>,
     answer: Option<StoredAnswer>,
 ) -> Result<Option<Created>, StoreError> {
@@ -155,7 +156,7 @@ async fn heard_before(
         return Ok(None);
     };
     let write = Write::Remember(Box::new(Remembered { claim, answer }));
-    Ok(match app.writer.submit(write).await? {
+    Ok(match pipeline.core.writer.submit(write).await? {
         Written::Remembered(Some(Notified::Replayed(answer))) => Some(Created::Answer {
             answer,
             replayed: true,
@@ -166,15 +167,25 @@ async fn heard_before(
     })
 }
 
-pub async fn patch(app: &App, patch: DealPatch) -> Result<DealPatched, StoreError> {
-    match app.writer.submit(Write::PatchDeal(Box::new(patch))).await? {
+pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched, StoreError> {
+    match pipeline
+        .core
+        .writer
+        .submit(Write::PatchDeal(Box::new(patch)))
+        .await?
+    {
         Written::DealPatched(patched) => Ok(patched),
         other => Err(another("a deal's change", &other)),
     }
 }
 
-pub async fn log(app: &App, log: NewDealLog) -> Result<DealLogged, StoreError> {
-    match app.writer.submit(Write::LogDeal(Box::new(log))).await? {
+pub async fn log(pipeline: &Pipeline, log: NewDealLog) -> Result<DealLogged, StoreError> {
+    match pipeline
+        .core
+        .writer
+        .submit(Write::LogDeal(Box::new(log)))
+        .await?
+    {
         Written::DealLogged(logged) => Ok(logged),
         other => Err(another("a deal's note", &other)),
     }

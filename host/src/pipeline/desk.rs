@@ -1,10 +1,11 @@
 //! What the desk does to tickets: each is one commit.
 
-use crate::app::App;
+use crate::pipeline::state::Pipeline;
 use crate::store::{StoreError, TicketPatch, TicketPatched, Write, Written};
 
-pub async fn patch(app: &App, patch: TicketPatch) -> Result<TicketPatched, StoreError> {
-    match app
+pub async fn patch(pipeline: &Pipeline, patch: TicketPatch) -> Result<TicketPatched, StoreError> {
+    match pipeline
+        .core
         .writer
         .submit(Write::PatchTicket(Box::new(patch)))
         .await?

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use super::connections::Live;
-use super::convert::ConvertError;
+use super::failure::ConvertError;
 use super::normalise::tidy_name;
 use super::routing::{self, Routing};
 use crate::domain::channel::{
@@ -108,7 +108,7 @@ async fn channels(
     }
     let received_by = routing.received_by;
     let own = &received_by.connection;
-    let all = routing.app.pipeline.connections.of_workspace(own.workspace);
+    let all = routing.pipeline.connections.of_workspace(own.workspace);
     let mut of_account: Vec<_> = all
         .await?
         .into_iter()
@@ -308,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_that_cannot_be_is_that_of_receipt() {
+    fn an_impossible_time_becomes_the_time_of_receipt() {
         let received_at = time::parse("2030-01-15T12:00:00Z").expect("a time");
         let check = |text: Option<&str>, expect: &str| {
             let expect = time::parse(expect).expect("a time");

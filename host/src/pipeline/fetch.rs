@@ -14,23 +14,23 @@
 use std::sync::Arc;
 
 use super::connections::Live;
+use super::held::{self, Held};
 use super::mask::Mask;
-use super::worker::{self, Held};
-use super::{convert, greeting, normalise, props};
-use crate::app::App;
+use super::{convert, failure, greeting, normalise, props};
 use crate::domain::delivery::Body;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::plugin::{Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion};
 use crate::domain::time::Micros;
 use crate::egress::EgressError;
 use crate::limits;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, Loaded};
 use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, Write};
 
-pub async fn run(app: &Arc<App>, held: HeldFetch, lease: Held) {
+pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: Held) {
     let mut notes = Vec::new();
-    let (outcome, plugin) = attempt(app, &held, lease, &mut notes).await;
-    app.metrics.fetch(&outcome);
+    let (outcome, plugin) = attempt(pipeline, &held, lease, &mut notes).await;
+    pipeline.core.metrics.fetch(&outcome);
     let ran = plugin.map(|(plugin, live)| plugin.ran_with(live.connection.config_version));
     let settlement = FetchSettlement {
         delivery: held.delivery,
@@ -40,18 +40,18 @@ pub async fn run(app: &Arc<App>, held: HeldFetch, lease: Held) {
         notes,
         outcome,
     };
-    worker::settle(app, Write::Settle(Box::new(settlement))).await;
+    held::settle(pipeline, Write::Settle(Box::new(settlement))).await;
 }
 
 type Ran = Option<(Arc<Loaded>, Arc<Live>)>;
 
 async fn attempt(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     held: &HeldFetch,
     lease: Held,
     notes: &mut Vec<String>,
 ) -> (FetchOutcome, Ran) {
-    let now = app.clock.now();
+    let now = pipeline.core.clock.now();
     if now >= held.until || held.attempts >= limits::FETCH_ATTEMPTS {
         return (
             FetchOutcome::Failed {
@@ -60,22 +60,23 @@ async fn attempt(
             None,
         );
     }
-    let live = match app.pipeline.connections.get(&held.connection).await {
+    let live = match pipeline.connections.get(&held.connection).await {
         Ok(Some(live)) => live,
-        Ok(None) => return (retry(app, held, "its connection is gone", None), None),
-        Err(error) => return (retry(app, held, &error.to_string(), None), None),
+        Ok(None) => return (retry(pipeline, held, "its connection is gone", None), None),
+        Err(error) => return (retry(pipeline, held, &error.to_string(), None), None),
     };
-    let (plugin, fetch, kept) = match choose(app, &live, held).await {
+    let (plugin, fetch, kept) = match choose(pipeline, &live, held).await {
         Ok(chosen) => chosen,
-        Err(reason) => return (retry(app, held, &reason, None), None),
+        Err(reason) => return (retry(pipeline, held, &reason, None), None),
     };
     let ran = Some((Arc::clone(&plugin), Arc::clone(&live)));
 
     let response = match kept {
         Some(response) => response,
-        None => match app
+        None => match pipeline
+            .core
             .metrics
-            .sending(app.pipeline.egress.call(
+            .sending(pipeline.core.egress.call(
                 &fetch.request,
                 &live.secrets,
                 &live.connection.allow,
@@ -94,7 +95,8 @@ async fn attempt(
                     ran: plugin.ran_with(live.connection.config_version),
                     response: response.clone(),
                 };
-                match app
+                match pipeline
+                    .core
                     .writer
                     .submit_background(Write::Answer(Box::new(answer)))
                     .await
@@ -103,14 +105,14 @@ async fn attempt(
                     // Not held any more, or not stored: whoever holds it next asks again.
                     Ok(_) => {
                         return (
-                            retry(app, held, "another host took the fetch over", None),
+                            retry(pipeline, held, "another host took the fetch over", None),
                             ran,
                         );
                     }
-                    Err(error) => return (retry(app, held, &error.to_string(), None), ran),
+                    Err(error) => return (retry(pipeline, held, &error.to_string(), None), ran),
                 }
             }
-            Err(error) => return (after_egress(app, held, &live, &error), ran),
+            Err(error) => return (after_egress(pipeline, held, &live, &error), ran),
         },
     };
 
@@ -125,22 +127,23 @@ async fn attempt(
         response,
     };
     let lane = live.connection.id.as_str();
-    let complete = app
+    let complete = pipeline
+        .core
         .plugins
         .complete(&plugin, lane, completion, Budget::Worker);
-    let outcome = match app.metrics.calling(&plugin, complete).await {
+    let outcome = match pipeline.core.metrics.calling(&plugin, complete).await {
         Ok(Ok(items)) => {
-            let now = app.clock.now();
+            let now = pipeline.core.clock.now();
             let mut found = results(&live, items, held.hop, now, held.until);
-            if let Err(error) = greeting::add(app, found.iter_mut(), notes).await {
-                return (retry(app, held, &error.to_string(), None), ran);
+            if let Err(error) = greeting::add(pipeline, found.iter_mut(), notes).await {
+                return (retry(pipeline, held, &error.to_string(), None), ran);
             }
             props::note_left_out(found.iter(), notes);
-            live.content(&app.metrics).leads(&found);
+            live.content(&pipeline.core.metrics).leads(&found);
             FetchOutcome::Items(found)
         }
-        Ok(Err(failure)) => after_failure(app, held, &live, failure),
-        Err(error) => retry(app, held, &error.to_string(), None),
+        Ok(Err(failure)) => after_failure(pipeline, held, &live, failure),
+        Err(error) => retry(pipeline, held, &error.to_string(), None),
     };
     (outcome, ran)
 }
@@ -148,7 +151,7 @@ async fn attempt(
 /// Which version completes the fetch, with which request and state, and the
 /// answer that was kept when it still fits.
 async fn choose(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
     held: &HeldFetch,
 ) -> Result<(Arc<Loaded>, Fetch, Option<HttpResponse>), String> {
@@ -157,12 +160,12 @@ async fn choose(
         request: held.request.clone(),
         state: held.state.clone(),
     };
-    let active = app.plugins.active(&live.connection.plugin);
+    let active = pipeline.core.plugins.active(&live.connection.plugin);
     if let Some(active) = active {
         if active.digest == held.ran.digest {
             return Ok((active, own, held.response.clone()));
         }
-        if let Some(fetch) = asked_again(app, &active, held).await {
+        if let Some(fetch) = asked_again(pipeline, &active, held).await {
             let kept = held
                 .response
                 .clone()
@@ -170,7 +173,7 @@ async fn choose(
             return Ok((active, fetch, kept));
         }
     }
-    let old = super::deploy::loaded(app, &held.ran.digest)
+    let old = super::versions::loaded(pipeline, &held.ran.digest)
         .await
         .map_err(|error| format!("the version that made the pointer cannot be loaded: {error}"))?
         .ok_or_else(|| {
@@ -182,19 +185,27 @@ async fn choose(
 
 /// What another version would fetch for the same lead: only for first hops,
 /// since later ones grow from answers.
-async fn asked_again(app: &Arc<App>, plugin: &Arc<Loaded>, held: &HeldFetch) -> Option<Fetch> {
+async fn asked_again(
+    pipeline: &Arc<Pipeline>,
+    plugin: &Arc<Loaded>,
+    held: &HeldFetch,
+) -> Option<Fetch> {
     let wanted = held.external_id.as_deref().filter(|_| held.hop == 1)?;
-    let received_by = app
-        .pipeline
-        .connections
-        .get(&held.received_by)
-        .await
-        .ok()??;
-    let delivery = app.store.delivery(held.delivery).await.ok()??;
+    let received_by = pipeline.connections.get(&held.received_by).await.ok()??;
+    let delivery = pipeline.core.store.delivery(held.delivery).await.ok()??;
     let input = convert::input(&received_by, &delivery.request);
     let lane = received_by.connection.id.as_str();
-    let convert = app.plugins.convert(plugin, lane, input, Budget::Worker);
-    let conversion = app.metrics.calling(plugin, convert).await.ok()?.ok()?;
+    let convert = pipeline
+        .core
+        .plugins
+        .convert(plugin, lane, input, Budget::Worker);
+    let conversion = pipeline
+        .core
+        .metrics
+        .calling(plugin, convert)
+        .await
+        .ok()?
+        .ok()?;
     conversion
         .items
         .into_iter()
@@ -243,19 +254,34 @@ pub(super) fn results(
         .collect()
 }
 
-fn after_failure(app: &App, held: &HeldFetch, live: &Live, failure: Failure) -> FetchOutcome {
+fn after_failure(
+    pipeline: &Pipeline,
+    held: &HeldFetch,
+    live: &Live,
+    failure: Failure,
+) -> FetchOutcome {
     match failure.category {
-        FailureCategory::Retry => retry(app, held, &failure.message, failure.retry_after_seconds),
-        FailureCategory::Stop => stop(app, held, live, failure.message),
+        FailureCategory::Retry => retry(
+            pipeline,
+            held,
+            &failure.message,
+            failure.retry_after_seconds,
+        ),
+        FailureCategory::Stop => stop(pipeline, held, live, failure.message),
         FailureCategory::GiveUp => FetchOutcome::Failed {
             error: failure.message,
         },
     }
 }
 
-fn after_egress(app: &App, held: &HeldFetch, live: &Live, error: &EgressError) -> FetchOutcome {
+fn after_egress(
+    pipeline: &Pipeline,
+    held: &HeldFetch,
+    live: &Live,
+    error: &EgressError,
+) -> FetchOutcome {
     if error.is_transient() {
-        return retry(app, held, &error.to_string(), None);
+        return retry(pipeline, held, &error.to_string(), None);
     }
     match error {
         // The plugin's own fault, and this item's alone: others of the connection
@@ -263,32 +289,39 @@ fn after_egress(app: &App, held: &HeldFetch, live: &Live, error: &EgressError) -
         EgressError::Malformed(_) | EgressError::NotAllowed { .. } => FetchOutcome::Failed {
             error: error.to_string(),
         },
-        _ => stop(app, held, live, error.to_string()),
+        _ => stop(pipeline, held, live, error.to_string()),
     }
 }
 
 /// The connection's fetches wait for an operator; this one is kept.
-fn stop(app: &App, held: &HeldFetch, live: &Live, reason: String) -> FetchOutcome {
+fn stop(pipeline: &Pipeline, held: &HeldFetch, live: &Live, reason: String) -> FetchOutcome {
     // The reason may be in a source's words, and name people.
     let connection = &live.connection;
     tracing::error!(connection = %connection.name, plugin = %connection.plugin, "the connection's fetches are paused; `leadhost connection list` says why");
     FetchOutcome::Stop {
-        at: next(app, held, None),
+        at: next(pipeline, held, None),
         reason,
     }
 }
 
-fn retry(app: &App, held: &HeldFetch, error: &str, after_seconds: Option<u32>) -> FetchOutcome {
+fn retry(
+    pipeline: &Pipeline,
+    held: &HeldFetch,
+    error: &str,
+    after_seconds: Option<u32>,
+) -> FetchOutcome {
     tracing::debug!(delivery = %held.delivery, item = held.index, "the fetch is tried again later");
     FetchOutcome::Retry {
-        at: next(app, held, after_seconds),
+        at: next(pipeline, held, after_seconds),
         error: error.to_owned(),
     }
 }
 
-fn next(app: &App, held: &HeldFetch, after_seconds: Option<u32>) -> Micros {
-    let backoff = convert::backoff_seconds(app, held.attempts + 1);
-    app.clock
+fn next(pipeline: &Pipeline, held: &HeldFetch, after_seconds: Option<u32>) -> Micros {
+    let backoff = failure::backoff_seconds(pipeline, held.attempts + 1);
+    pipeline
+        .core
+        .clock
         .now()
         .plus_seconds(backoff.max(after_seconds.map_or(0, i64::from)))
 }

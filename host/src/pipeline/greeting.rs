@@ -7,11 +7,11 @@
 
 use super::connections::{ConnectionError, Live};
 use super::templates;
-use crate::app::App;
 use crate::domain::connection::{ConnectionKind, Greeting};
 use crate::domain::deal;
 use crate::domain::lead::Action;
 use crate::limits;
+use crate::pipeline::state::Pipeline;
 use crate::store::{ItemResult, NewGreeting, NewLead};
 
 /// What a greeting's parameters may name, in braces.
@@ -20,7 +20,7 @@ pub const WORDS: [&str; 5] = ["name", "firstName", "listing", "message", "source
 /// Gives new leads the greetings of their sources. What it could not give is
 /// said in the notes.
 pub async fn add<'r>(
-    app: &App,
+    pipeline: &Pipeline,
     results: impl Iterator<Item = &'r mut ItemResult>,
     notes: &mut Vec<String>,
 ) -> Result<(), ConnectionError> {
@@ -31,13 +31,13 @@ pub async fn add<'r>(
         if lead.action != Action::Create || lead.deal_props.contains_key(deal::TEST) {
             continue;
         }
-        let Some(live) = app.pipeline.connections.get(&lead.connection).await? else {
+        let Some(live) = pipeline.connections.get(&lead.connection).await? else {
             continue;
         };
         let Some(greeting) = &live.connection.settings.greeting else {
             continue;
         };
-        match compose(app, &live, greeting, lead).await? {
+        match compose(pipeline, &live, greeting, lead).await? {
             Ok(composed) => lead.greeting = Some(Box::new(composed)),
             Err(why) => {
                 let note = format!("no greeting `{}`: {why}", greeting.template);
@@ -52,14 +52,14 @@ pub async fn add<'r>(
 
 /// The greeting, or why there is none.
 async fn compose(
-    app: &App,
+    pipeline: &Pipeline,
     live: &Live,
     greeting: &Greeting,
     lead: &NewLead,
 ) -> Result<Result<NewGreeting, String>, ConnectionError> {
     let by = &greeting.instance;
     let workspace = live.connection.workspace;
-    let all = app.pipeline.connections.of_workspace(workspace).await?;
+    let all = pipeline.connections.of_workspace(workspace).await?;
     let channel = all
         .iter()
         .find(|one| one.connection.kind == ConnectionKind::Channel && one.connection.name == *by);
@@ -79,12 +79,12 @@ async fn compose(
         Err(word) => return Ok(Err(format!("the lead has no {word} to put in it"))),
     };
     let language = greeting.language.as_deref();
-    let composed = templates::of_texts(app, live, &greeting.template, language, texts).await?;
+    let composed = templates::of_texts(pipeline, live, &greeting.template, language, texts).await?;
     Ok(composed
         .map_err(|error| error.to_string())
         .map(|composed| NewGreeting {
             channel,
-            message: composed.into_message(&live.connection.settings, app.clock.now()),
+            message: composed.into_message(&live.connection.settings, pipeline.core.clock.now()),
             transfer: greeting.transfer,
         }))
 }

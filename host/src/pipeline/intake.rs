@@ -11,17 +11,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::answering::{self, Asked};
+use super::answering::{self, Asked, FilledReply};
 use super::check::{self, CheckError};
 use super::connections::{ConnectionError, Live};
-use super::convert::{self, ConvertError, Unmasked};
-use crate::app::App;
+use super::convert;
+use super::failure::{self, ConvertError};
+use super::proof::{self, Unmasked};
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::{Pairs, SenderChecks, first};
 use crate::domain::id::{AgentId, ConnectionId, DeliveryId};
 use crate::domain::network;
 use crate::domain::time::Micros;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError, Loaded};
 use crate::store::{
     Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, Written,
@@ -101,13 +103,6 @@ pub enum Received {
     Unproven,
 }
 
-#[derive(Debug)]
-pub struct FilledReply {
-    pub status: u16,
-    pub content_type: String,
-    pub body: Vec<u8>,
-}
-
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
     #[error("there is no connection at {0:?}")]
@@ -132,59 +127,61 @@ impl From<ConnectionError> for IntakeError {
 
 /// Whether a delivery to this address would be taken in: whoever sends one hears
 /// otherwise before its body is read.
-pub async fn expect(app: &App, address: &Address) -> Result<ConnectionId, IntakeError> {
-    let live = connection(app, address).await?;
-    has_room(app, &live)?;
+pub async fn expect(pipeline: &Pipeline, address: &Address) -> Result<ConnectionId, IntakeError> {
+    let live = connection(pipeline, address).await?;
+    has_room(pipeline, &live)?;
     Ok(live.connection.id.clone())
 }
 
 /// What could not be stored in the end is not converted before: under load the time for
 /// it is that of deliveries which can be.
-fn has_room(app: &App, live: &Live) -> Result<(), IntakeError> {
+fn has_room(pipeline: &Pipeline, live: &Live) -> Result<(), IntakeError> {
     let connection = &live.connection;
-    if !app.writer.has_room(&connection.id) {
+    if !pipeline.core.writer.has_room(&connection.id) {
         return Err(StoreError::Busy.into());
     }
-    let waiting = &app.pipeline.waiting;
-    if waiting.is_full(&connection.id, &app.config.intake) {
+    let waiting = &pipeline.waiting;
+    if waiting.is_full(&connection.id, &pipeline.core.config.intake) {
         return Err(IntakeError::Full(connection.name.clone()));
     }
     Ok(())
 }
 
 /// Takes a delivery in.
-pub async fn receive(app: &Arc<App>, inbound: Inbound) -> Result<Received, IntakeError> {
-    let live = connection(app, &inbound.address).await?;
-    let turns = &app.pipeline.turns;
-    let _turn = turns.wait(&live.connection.id, app.clock.now()).await;
-    has_room(app, &live)?;
-    let now = app.clock.now();
+pub async fn receive(pipeline: &Arc<Pipeline>, inbound: Inbound) -> Result<Received, IntakeError> {
+    let live = connection(pipeline, &inbound.address).await?;
+    let turns = &pipeline.turns;
+    let _turn = turns
+        .wait(&live.connection.id, pipeline.core.clock.now())
+        .await;
+    has_room(pipeline, &live)?;
+    let now = pipeline.core.clock.now();
     let peer = network::owner(inbound.peer);
     let came = as_it_came(inbound, &live, now);
 
-    let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
+    let Some(plugin) = pipeline.core.plugins.active(&live.connection.plugin) else {
         let reason = format!("no version of `{}` is active", live.connection.plugin);
-        let result = convert::waits(&reason, 0, now);
-        return keep_unchecked(app, &live, came, peer, result).await;
+        let result = failure::waits(&reason, 0, now);
+        return keep_unchecked(pipeline, &live, came, peer, result).await;
     };
-    let checks = match convert::checks(app, &live, &plugin, Budget::Brief).await {
+    let checks = match proof::checks(pipeline, &live, &plugin, Budget::Brief).await {
         Ok(checks) => checks,
         Err(error) => {
             let ran = Some(plugin.ran_with(live.connection.config_version));
-            let result = convert::after_failure(app, &error, ran, 0);
-            return keep_unchecked(app, &live, came, peer, result).await;
+            let result = failure::after_failure(pipeline, &error, ran, 0);
+            return keep_unchecked(pipeline, &live, came, peer, result).await;
         }
     };
     if let Err(why) = came.verify(&checks, &live) {
-        return quarantine(app, &live, &checks, came, peer, why).await;
+        return quarantine(pipeline, &live, &checks, came, peer, why).await;
     }
     let delivery = came.masked(&checks, &live);
-    take(app, &live, &plugin, &checks, delivery).await
+    take(pipeline, &live, &plugin, &checks, delivery).await
 }
 
 /// Converts within the inline budget and commits whatever comes of it.
 async fn take(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
     plugin: &Arc<Loaded>,
     checks: &SenderChecks,
@@ -192,15 +189,15 @@ async fn take(
 ) -> Result<Received, IntakeError> {
     let id = delivery.id;
     let (result, reply, problem) =
-        match convert::convert(app, live, plugin, &delivery, Budget::Inline).await {
+        match convert::convert(pipeline, live, plugin, &delivery, Budget::Inline).await {
             Ok(converted) => {
-                let result = convert::or_waits(app, converted.result);
+                let result = failure::or_waits(pipeline, converted.result);
                 (result, converted.reply, converted.problem)
             }
             Err(error) => {
                 log_failure(live, plugin, id, &error);
                 let ran = Some(plugin.ran_with(live.connection.config_version));
-                (convert::after_failure(app, &error, ran, 0), None, None)
+                (failure::after_failure(pipeline, &error, ran, 0), None, None)
             }
         };
     let acceptance = Acceptance {
@@ -208,7 +205,7 @@ async fn take(
         peer: None,
         result,
     };
-    let outcome = commit(app, acceptance).await?;
+    let outcome = commit(pipeline, acceptance).await?;
     if let Some(problem) = problem {
         return Ok(Received::Rejected {
             delivery: id,
@@ -232,21 +229,21 @@ async fn take(
 /// Stores what could not be checked yet, with what the sender presented, sealed:
 /// the worker checks it before it converts.
 async fn keep_unchecked(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     live: &Live,
     came: Unmasked,
     peer: IpAddr,
     mut result: crate::store::ConversionResult,
 ) -> Result<Received, IntakeError> {
     // What the plugin declares is not known; what the connection adds is.
-    let (delivery, sealed) = came.put_away(app, &live.own_checks(), live);
+    let (delivery, sealed) = came.put_away(pipeline, &live.own_checks(), live);
     result.presented = Some(sealed);
     let acceptance = Acceptance {
         delivery,
         peer: Some(peer),
         result,
     };
-    let outcome = commit(app, acceptance).await?;
+    let outcome = commit(pipeline, acceptance).await?;
     Ok(Received::Stored {
         outcome,
         reply: None,
@@ -254,7 +251,7 @@ async fn keep_unchecked(
 }
 
 async fn quarantine(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     live: &Live,
     checks: &SenderChecks,
     came: Unmasked,
@@ -262,22 +259,22 @@ async fn quarantine(
     why: CheckError,
 ) -> Result<Received, IntakeError> {
     tracing::warn!(delivery = %came.delivery.id, connection = live.source_name(), instance = live.instance_name(), %why, "a sender could not prove itself");
-    let mut result = convert::empty(DeliveryStatus::Quarantined);
+    let mut result = failure::empty(DeliveryStatus::Quarantined);
     result.error = Some(why.to_string());
-    let (delivery, sealed) = came.put_away(app, checks, live);
+    let (delivery, sealed) = came.put_away(pipeline, checks, live);
     result.presented = Some(sealed);
     let acceptance = Acceptance {
         delivery,
         peer: Some(peer),
         result,
     };
-    commit_or_drop(app, acceptance).await?;
+    commit_or_drop(pipeline, acceptance).await?;
     Ok(Received::Unproven)
 }
 
 /// The connection that is at this address.
-pub async fn connection(app: &App, address: &Address) -> Result<Arc<Live>, IntakeError> {
-    app.pipeline
+pub async fn connection(pipeline: &Pipeline, address: &Address) -> Result<Arc<Live>, IntakeError> {
+    pipeline
         .connections
         .get(address.connection())
         .await?
@@ -304,8 +301,11 @@ fn as_it_came(inbound: Inbound, live: &Live, now: Micros) -> Unmasked {
     }
 }
 
-async fn commit(app: &App, acceptance: Acceptance) -> Result<DeliveryOutcome, IntakeError> {
-    let outcome = commit_or_drop(app, acceptance).await?;
+async fn commit(
+    pipeline: &Pipeline,
+    acceptance: Acceptance,
+) -> Result<DeliveryOutcome, IntakeError> {
+    let outcome = commit_or_drop(pipeline, acceptance).await?;
     outcome.ok_or_else(|| {
         IntakeError::Store(StoreError::Inconsistent {
             what: "a new delivery was not taken by the store".to_owned(),
@@ -315,7 +315,7 @@ async fn commit(app: &App, acceptance: Acceptance) -> Result<DeliveryOutcome, In
 
 /// `None` when the quarantine has no room for it.
 async fn commit_or_drop(
-    app: &App,
+    pipeline: &Pipeline,
     acceptance: Acceptance,
 ) -> Result<Option<DeliveryOutcome>, IntakeError> {
     let sends = acceptance
@@ -331,26 +331,26 @@ async fn commit_or_drop(
     // be: what came of it, the sender hears when it comes again.
     let written = tokio::select! {
         biased;
-        written = app.writer.submit(Write::Accept(Box::new(acceptance))) => written?,
-        lost = app.store.lost() => return Err(lost.into()),
+        written = pipeline.core.writer.submit(Write::Accept(Box::new(acceptance))) => written?,
+        lost = pipeline.core.store.lost() => return Err(lost.into()),
     };
     match written {
         Written::Done(outcome) => {
             if sends {
-                app.pipeline.wake();
+                pipeline.wake();
             }
-            app.metrics.delivery(outcome.status);
-            app.metrics.quarantine_evicted(outcome.evicted);
+            pipeline.core.metrics.delivery(outcome.status);
+            pipeline.core.metrics.quarantine_evicted(outcome.evicted);
             if matches!(
                 outcome.status,
                 DeliveryStatus::Queued | DeliveryStatus::Failed
             ) {
-                app.pipeline.one_more_waits(&connection);
+                pipeline.one_more_waits(&connection);
             }
             Ok(Some(outcome))
         }
         Written::NotKept => {
-            app.metrics.quarantine_refused();
+            pipeline.core.metrics.quarantine_refused();
             Ok(None)
         }
         _ => Ok(None),
@@ -395,22 +395,28 @@ pub enum Handshake {
 }
 
 /// Answers a source's GET.
-pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, IntakeError> {
-    let live = connection(app, &inbound.address).await?;
-    let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
+pub async fn handshake(
+    pipeline: &Arc<Pipeline>,
+    inbound: Inbound,
+) -> Result<Handshake, IntakeError> {
+    let live = connection(pipeline, &inbound.address).await?;
+    let Some(plugin) = pipeline.core.plugins.active(&live.connection.plugin) else {
         return Ok(Handshake::Unavailable(format!(
             "no version of `{}` is active",
             live.connection.plugin
         )));
     };
-    let came = as_it_came(inbound, &live, app.clock.now());
+    let came = as_it_came(inbound, &live, pipeline.core.clock.now());
     let query = came.delivery.query.clone();
     let shown = came.masked(&live.own_checks(), &live);
     let input = convert::input(&live, &shown);
     let lane = live.connection.id.as_str();
     // Anybody may ask, so it is as short as what a request may take.
-    let ask = app.plugins.handshake(&plugin, lane, input, Budget::Brief);
-    let answer = match app.metrics.calling(&plugin, ask).await {
+    let ask = pipeline
+        .core
+        .plugins
+        .handshake(&plugin, lane, input, Budget::Brief);
+    let answer = match pipeline.core.metrics.calling(&plugin, ask).await {
         Ok(Ok(Some(answer))) => answer,
         Ok(Ok(None)) => return Ok(Handshake::None),
         Ok(Err(problem)) => return Ok(Handshake::Invalid(problem.message)),
@@ -428,7 +434,7 @@ pub async fn handshake(app: &Arc<App>, inbound: Inbound) -> Result<Handshake, In
         }
     }
     let checks = if answering::has_slots(&answer.reply) {
-        match convert::checks(app, &live, &plugin, Budget::Brief).await {
+        match proof::checks(pipeline, &live, &plugin, Budget::Brief).await {
             Ok(checks) => checks,
             // Without them nobody knows which secrets senders use.
             Err(error) => {

@@ -7,7 +7,7 @@ use serde_json::Map;
 use sha2::{Digest as _, Sha256};
 
 use super::connections::Live;
-use super::convert::ConvertError;
+use super::failure::ConvertError;
 use super::props;
 use super::routing::Routing;
 use crate::domain::contact;
@@ -71,7 +71,7 @@ pub async fn items(
         }
         accepted
     };
-    let plugins = &routing.app.plugins;
+    let plugins = &routing.pipeline.core.plugins;
     Ok(plugins.compute(lane, &routing.plugin.digest, work).await?)
 }
 

@@ -3,15 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use crate::app::App;
+use crate::pipeline::state::Pipeline;
 use crate::store::{Reconversion, StoreError, Write, Written};
 
 /// The answer is that of the last part, with the items of all of them. `Stale` when
 /// somebody else holds the delivery by now: what was committed stays, and who holds
 /// it finds it.
-pub async fn commit(app: &App, conversion: Reconversion) -> Result<Written, StoreError> {
+pub async fn commit(pipeline: &Pipeline, conversion: Reconversion) -> Result<Written, StoreError> {
     let (delivery, lease) = (conversion.delivery, conversion.lease);
-    let lasts = app.config.worker.lease_seconds;
+    let lasts = pipeline.core.config.worker.lease_seconds;
     let half = Duration::from_secs(u64::try_from(lasts).unwrap_or(0)) / 2;
     let mut parts = conversion.in_parts().into_iter();
     let mut items = Vec::new();
@@ -21,10 +21,10 @@ pub async fn commit(app: &App, conversion: Reconversion) -> Result<Written, Stor
             && since.elapsed() >= half
         {
             since = Instant::now();
-            part.until = Some(app.clock.now().plus_seconds(lasts));
+            part.until = Some(pipeline.core.clock.now().plus_seconds(lasts));
         }
         let write = Write::Convert(Box::new(part));
-        match app.writer.submit_background(write).await? {
+        match pipeline.core.writer.submit_background(write).await? {
             Written::Done(mut outcome) => {
                 items.append(&mut outcome.items);
                 if parts.len() == 0 {
@@ -36,10 +36,10 @@ pub async fn commit(app: &App, conversion: Reconversion) -> Result<Written, Stor
             }
             other => return Ok(other),
         }
-        if app.shutdown.has_begun() && parts.len() > 0 {
+        if pipeline.core.shutdown.has_begun() && parts.len() > 0 {
             // The next start goes on, and needs not wait for the lease to end.
             let release = Write::Release { delivery, lease };
-            app.writer.submit_background(release).await?;
+            pipeline.core.writer.submit_background(release).await?;
             return Ok(Written::Stale);
         }
     }

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::worker;
-use crate::app::App;
+use super::{held, worker};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::plugin::Digest;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::Budget;
 use crate::store::{HeldDelivery, Mode, Reconversion, StoreError};
 
@@ -19,11 +19,11 @@ const STEP: u32 = 8;
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Goes on with what a stop or a crash cut short.
-pub async fn resume(app: Arc<App>) {
-    match app.store.activations().await {
+pub async fn resume(pipeline: Arc<Pipeline>) {
+    match pipeline.core.store.activations().await {
         Ok(activations) => {
             for activation in activations {
-                run(&app, &activation.name, &activation.digest).await;
+                run(&pipeline, &activation.name, &activation.digest).await;
             }
         }
         Err(error) => {
@@ -32,17 +32,18 @@ pub async fn resume(app: Arc<App>) {
     }
 }
 
-pub async fn run(app: &Arc<App>, plugin: &str, digest: &Digest) {
+pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
     let mut redriven = 0u64;
-    let serves = |app: &App| {
-        let active = app.plugins.active(plugin);
+    let serves = |pipeline: &Pipeline| {
+        let active = pipeline.core.plugins.active(plugin);
         active.is_some_and(|active| active.digest == *digest)
     };
     // Another activation has a redrive of its own, and the next start goes on.
-    while serves(app) && !app.shutdown.has_begun() {
-        let now = app.clock.now();
-        let until = now.plus_seconds(app.config.worker.lease_seconds);
-        let held = match app
+    while serves(pipeline) && !pipeline.core.shutdown.has_begun() {
+        let now = pipeline.core.clock.now();
+        let until = now.plus_seconds(pipeline.core.config.worker.lease_seconds);
+        let held = match pipeline
+            .core
             .store
             .claim_failed(plugin, digest, STEP, now, until)
             .await
@@ -51,7 +52,7 @@ pub async fn run(app: &Arc<App>, plugin: &str, digest: &Digest) {
             Err(StoreError::Lost(_) | StoreError::Unavailable(_) | StoreError::Busy) => {
                 tokio::select! {
                     () = tokio::time::sleep(AGAIN) => continue,
-                    () = app.shutdown.begun() => return,
+                    () = pipeline.core.shutdown.begun() => return,
                 }
             }
             Err(error) => {
@@ -64,7 +65,7 @@ pub async fn run(app: &Arc<App>, plugin: &str, digest: &Digest) {
         let mut better = 0;
         for held in held {
             redriven += 1;
-            if one(app, held).await {
+            if one(pipeline, held).await {
                 better += 1;
             }
         }
@@ -87,8 +88,8 @@ pub async fn run(app: &Arc<App>, plugin: &str, digest: &Digest) {
 }
 
 /// Whether the new version did better.
-async fn one(app: &Arc<App>, held: HeldDelivery) -> bool {
-    let result = worker::reconvert(app, &held, Budget::Worker).await;
+async fn one(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> bool {
+    let result = worker::reconvert(pipeline, &held, Budget::Worker).await;
     let failed = matches!(
         result.status,
         Some(DeliveryStatus::Failed | DeliveryStatus::Parked)
@@ -100,6 +101,6 @@ async fn one(app: &Arc<App>, held: HeldDelivery) -> bool {
         result,
         part: None,
     };
-    worker::settle_conversion(app, conversion).await;
+    held::settle_conversion(pipeline, conversion).await;
     !failed
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::kept::{self, CompletionError, KeptError};
+use super::replay_answers::{self, CompletionError, ReplayAnswerError};
 use super::{parts, worker};
-use crate::app::App;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ContactId, DeliveryId, WorkspaceId};
+use crate::pipeline::state::Pipeline;
 use crate::plugin::Budget;
 use crate::store::{
     DeliveryOutcome, FieldDiff, HeldDelivery, Mode, Reconversion, StoreError, Write, Written,
@@ -56,37 +56,38 @@ pub enum ReplayError {
 
 /// Replays one delivery.
 pub async fn one(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     id: DeliveryId,
     options: ReplayOptions,
 ) -> Result<DeliveryOutcome, ReplayError> {
-    let now = app.clock.now();
-    let until = now.plus_seconds(app.config.worker.lease_seconds);
-    let held = app
+    let now = pipeline.core.clock.now();
+    let until = now.plus_seconds(pipeline.core.config.worker.lease_seconds);
+    let held = pipeline
+        .core
         .store
         .claim_delivery(id, now, until)
         .await?
         .ok_or(ReplayError::NotFound(id))?;
     if held.delivery.is_emptied() {
-        release(app, &held).await;
+        release(pipeline, &held).await;
         return Err(ReplayError::Emptied(id));
     }
     let quarantined = held.status == DeliveryStatus::Quarantined;
     // What was never proven is checked again by the conversion itself; without
     // leave it goes back as it is.
     let mut result = if quarantined && !options.release {
-        let mut same = super::convert::empty(DeliveryStatus::Quarantined);
+        let mut same = super::failure::empty(DeliveryStatus::Quarantined);
         same.presented.clone_from(&held.presented);
         same.error = Some("the sender could not prove itself".to_owned());
         same
     } else {
-        worker::reconvert(app, &held, Budget::Operator).await
+        worker::reconvert(pipeline, &held, Budget::Operator).await
     };
-    if let Err(error) = kept::complete(app, &held.delivery, &mut result).await {
-        release(app, &held).await;
+    if let Err(error) = replay_answers::complete(pipeline, &held.delivery, &mut result).await {
+        release(pipeline, &held).await;
         return Err(match error {
-            KeptError::Store(error) => error.into(),
-            KeptError::Completion { item, source } => ReplayError::Completion {
+            ReplayAnswerError::Store(error) => error.into(),
+            ReplayAnswerError::Completion { item, source } => ReplayError::Completion {
                 delivery: id,
                 item,
                 source,
@@ -106,20 +107,20 @@ pub async fn one(
         part: None,
     };
     let written = if conversion.result.is_large() {
-        parts::commit(app, conversion).await?
+        parts::commit(pipeline, conversion).await?
     } else {
         let write = Write::Convert(Box::new(conversion));
-        app.writer.submit(write).await?
+        pipeline.core.writer.submit(write).await?
     };
     if let Written::Done(outcome) = &written {
-        app.metrics.quarantine_evicted(outcome.evicted);
+        pipeline.core.metrics.quarantine_evicted(outcome.evicted);
     }
     match written {
         Written::Done(_) if still && !options.release => Err(ReplayError::Quarantined(id)),
         Written::Done(_) if still => Err(ReplayError::StillUnproven { delivery: id, why }),
         Written::Done(mut outcome) => {
-            app.pipeline.wake();
-            merge(app, held.delivery.workspace, &mut outcome).await?;
+            pipeline.wake();
+            merge(pipeline, held.delivery.workspace, &mut outcome).await?;
             Ok(outcome)
         }
         _ => Err(ReplayError::TakenOver(id)),
@@ -129,7 +130,7 @@ pub async fn one(
 /// Whom a version made because it lost a key, and whose deals have moved by now, is not
 /// left behind as a person of whom nothing is known.
 async fn merge(
-    app: &App,
+    pipeline: &Pipeline,
     workspace: WorkspaceId,
     outcome: &mut DeliveryOutcome,
 ) -> Result<(), StoreError> {
@@ -137,7 +138,12 @@ async fn merge(
         let Some((from, into)) = item.diff.iter().find_map(moved) else {
             continue;
         };
-        if app.store.merge_contact(workspace, from, into).await? {
+        if pipeline
+            .core
+            .store
+            .merge_contact(workspace, from, into)
+            .await?
+        {
             item.diff.push(FieldDiff {
                 field: "contact.merged".to_owned(),
                 before: json!(from),
@@ -159,12 +165,12 @@ fn moved(diff: &FieldDiff) -> Option<(ContactId, ContactId)> {
 }
 
 /// Lets go of the delivery as it was, so that nobody has to wait for the lease to end.
-async fn release(app: &App, held: &HeldDelivery) {
+async fn release(pipeline: &Pipeline, held: &HeldDelivery) {
     let write = Write::Release {
         delivery: held.delivery.id,
         lease: held.lease,
     };
-    if let Err(error) = app.writer.submit(write).await {
+    if let Err(error) = pipeline.core.writer.submit(write).await {
         tracing::warn!(delivery = %held.delivery.id, %error, "the delivery cannot be let go of; its lease will end");
     }
 }

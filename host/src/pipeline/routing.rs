@@ -8,14 +8,15 @@
 use std::sync::Arc;
 
 use super::connections::Live;
-use super::convert::{self, ConvertError};
-use crate::app::App;
+use super::failure::ConvertError;
+use super::proof;
 use crate::domain::exchange::Pairs;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, Loaded};
 
 /// Where one delivery's items may go.
 pub struct Routing<'a> {
-    pub app: &'a App,
+    pub pipeline: &'a Pipeline,
     /// Of the address and of all that it leads to.
     pub plugin: &'a Arc<Loaded>,
     pub received_by: &'a Arc<Live>,
@@ -29,7 +30,7 @@ impl Routing<'_> {
         what: &str,
         route: &Pairs,
     ) -> Result<Result<Arc<Live>, String>, ConvertError> {
-        let connections = &self.app.pipeline.connections;
+        let connections = &self.pipeline.connections;
         match connections.route(self.received_by, route).await? {
             None => Ok(Err(nobody(what, route))),
             Some(found) if self.may_reach(&found).await? => Ok(Ok(found)),
@@ -47,7 +48,7 @@ impl Routing<'_> {
 
     /// Whether there is a check of the connection's senders that runs.
     async fn is_proven(&self, live: &Live) -> Result<bool, ConvertError> {
-        let checks = convert::checks(self.app, live, self.plugin, Budget::Worker).await?;
+        let checks = proof::checks(self.pipeline, live, self.plugin, Budget::Worker).await?;
         let mut checks = checks.checks.iter();
         Ok(checks.any(|check| live.secrets.get(&check.secret).is_some()))
     }

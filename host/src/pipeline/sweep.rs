@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::fleet::Job;
-use crate::app::App;
 use crate::domain::time::Micros;
+use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::{Retention, StoreError};
 
@@ -16,15 +16,15 @@ const PERIOD: Duration = Duration::from_secs(300);
 /// Rows of a kind in one step: short enough not to be felt.
 const STEP: u32 = 500;
 
-pub async fn run(app: Arc<App>, shutdown: Shutdown) {
+pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let retention = Retention {
-        deliveries: app.config.retention.deliveries_days * Micros::DAY,
-        quarantine: app.config.retention.quarantine_days * Micros::DAY,
+        deliveries: pipeline.core.config.retention.deliveries_days * Micros::DAY,
+        quarantine: pipeline.core.config.retention.quarantine_days * Micros::DAY,
     };
     let mut job = Job::new("sweep");
     let mut due = Instant::now();
     while !shutdown.has_begun() {
-        match step(&app, &retention, &mut job, due).await {
+        match step(&pipeline, &retention, &mut job, due).await {
             Ok(Step::More) => {
                 tokio::task::yield_now().await;
                 continue;
@@ -37,7 +37,7 @@ pub async fn run(app: Arc<App>, shutdown: Shutdown) {
             Err(error) => tracing::warn!(%error, "what is past its retention cannot be removed"),
         }
         // Alone, nobody waits for the job.
-        let rest = if app.store.is_shared() {
+        let rest = if pipeline.core.store.is_shared() {
             Job::period()
         } else {
             PERIOD
@@ -47,7 +47,7 @@ pub async fn run(app: Arc<App>, shutdown: Shutdown) {
             () = shutdown.begun() => {}
         }
     }
-    job.leave(&app).await;
+    job.leave(&pipeline).await;
 }
 
 enum Step {
@@ -58,19 +58,23 @@ enum Step {
 }
 
 async fn step(
-    app: &App,
+    pipeline: &Pipeline,
     retention: &Retention,
     job: &mut Job,
     due: Instant,
 ) -> Result<Step, StoreError> {
     // What it removes is removed once and for all: the fence guards nothing here.
-    if job.hold(app).await?.is_none() {
+    if job.hold(pipeline).await?.is_none() {
         return Ok(Step::AnotherHost);
     }
     if Instant::now() < due {
         return Ok(Step::NotDue);
     }
-    let removed = app.store.sweep(retention, app.clock.now(), STEP).await?;
+    let removed = pipeline
+        .core
+        .store
+        .sweep(retention, pipeline.core.clock.now(), STEP)
+        .await?;
     if removed == 0 {
         return Ok(Step::Done);
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::fleet::Job;
-use crate::app::App;
+use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::{StoreError, Write, Written};
 
@@ -20,11 +20,11 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Conversations of one look: a few commits.
 const STEP: u32 = 500;
 
-pub async fn run(app: Arc<App>, shutdown: Shutdown) {
+pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut job = Job::new("unanswered");
     let mut held_until = Instant::now();
     while !shutdown.has_begun() {
-        match step(&app, &mut job, &mut held_until).await {
+        match step(&pipeline, &mut job, &mut held_until).await {
             Ok(0) => {}
             Ok(changed) => {
                 tracing::debug!(changed, "time has passed for conversations");
@@ -38,34 +38,38 @@ pub async fn run(app: Arc<App>, shutdown: Shutdown) {
             () = shutdown.begun() => {}
         }
     }
-    job.leave(&app).await;
+    job.leave(&pipeline).await;
 }
 
 /// How many conversations changed.
 async fn step(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     job: &mut Job,
     held_until: &mut Instant,
 ) -> Result<usize, StoreError> {
-    if app.store.outage().is_some() || !app.fleet.is_current() {
+    if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
         return Ok(0);
     }
     // What is committed twice changes once: the fence guards nothing here.
     let now = Instant::now();
     if now >= *held_until {
-        if job.hold(app).await?.is_none() {
+        if job.hold(pipeline).await?.is_none() {
             return Ok(0);
         }
         *held_until = now + Job::period();
     }
-    let due = app.store.conversations_due(app.clock.now(), STEP).await?;
+    let due = pipeline
+        .core
+        .store
+        .conversations_due(pipeline.core.clock.now(), STEP)
+        .await?;
     // Together, so that the writer commits them together.
     let mut writes = JoinSet::new();
     for elapse in due {
-        let app = Arc::clone(app);
+        let pipeline = Arc::clone(pipeline);
         writes.spawn(async move {
             let write = Write::Elapse(elapse);
-            app.writer.submit_background(write).await
+            pipeline.core.writer.submit_background(write).await
         });
     }
     let mut changed = 0;

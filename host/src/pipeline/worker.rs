@@ -8,17 +8,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::convert::{self, ConvertError, Evidence};
-use super::{fetch, parts, send};
-use crate::app::App;
-use crate::clock;
+use super::convert;
+use super::failure::{self, ConvertError};
+use super::held::{self, Held};
+use super::proof::{self, Evidence};
+use super::{fetch, send};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::ConnectionId;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError};
 use crate::shutdown::Shutdown;
 use crate::store::{
-    ConversionResult, HeldDelivery, InHand, Job, Mode, Reconversion, StoreError, Turns, Write,
-    Written,
+    ConversionResult, HeldDelivery, InHand, Job, Mode, Reconversion, StoreError, Turns,
 };
 
 /// How long the worker rests when nothing woke it: due times pass by themselves.
@@ -30,28 +31,28 @@ const BUSY_SECONDS: i64 = 1;
 /// Between two counts of what waits.
 const COUNT: Duration = Duration::from_secs(1);
 
-pub async fn run(app: Arc<App>, shutdown: Shutdown) {
+pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut worker = Worker {
         hands: Arc::default(),
         after: None,
         counted: None,
     };
     while !shutdown.has_begun() {
-        let jobs = worker.claim(&app).await;
+        let jobs = worker.claim(&pipeline).await;
         let idle = jobs.is_empty();
         for job in jobs {
             let hand = Hands::take(&worker.hands, &job.job);
             worker.after = Some(job.job.connection().clone());
-            let app_of_job = Arc::clone(&app);
-            super::spawn(&app, async move {
-                work(&app_of_job, job).await;
+            let own = Arc::clone(&pipeline);
+            pipeline.core.spawn(async move {
+                work(&own, job).await;
                 drop(hand);
-                app_of_job.pipeline.wake();
+                own.wake();
             });
         }
         if idle {
             tokio::select! {
-                () = app.pipeline.wake.notified() => {}
+                () = pipeline.wake.notified() => {}
                 () = tokio::time::sleep(REST) => {}
                 () = shutdown.begun() => {}
             }
@@ -136,24 +137,24 @@ struct Taken {
 }
 
 impl Worker {
-    async fn claim(&mut self, app: &App) -> Vec<Taken> {
+    async fn claim(&mut self, pipeline: &Pipeline) -> Vec<Taken> {
         // A host that the others take for dead begins nothing.
-        if app.store.outage().is_some() || !app.fleet.is_current() {
+        if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
             return vec![];
         }
-        self.count(app).await;
+        self.count(pipeline).await;
         let turns = {
             let hands = self.hands.lock().expect("nobody panics holding it");
-            hands.turns(app.config.worker.concurrency, self.after.clone())
+            hands.turns(pipeline.core.config.worker.concurrency, self.after.clone())
         };
         if turns.limit + turns.spare == 0 {
             return vec![];
         }
         // Before the store's answer, so that it ends here no later than there.
-        let lease = Held::for_seconds(app.config.worker.lease_seconds);
-        let now = app.clock.now();
-        let until = now.plus_seconds(app.config.worker.lease_seconds);
-        match app.store.claim(&turns, now, until).await {
+        let lease = Held::for_seconds(pipeline.core.config.worker.lease_seconds);
+        let now = pipeline.core.clock.now();
+        let until = now.plus_seconds(pipeline.core.config.worker.lease_seconds);
+        match pipeline.core.store.claim(&turns, now, until).await {
             Ok(jobs) => jobs.into_iter().map(|job| Taken { job, lease }).collect(),
             Err(error) => {
                 if !error.is_told() {
@@ -165,15 +166,19 @@ impl Worker {
     }
 
     /// Now and then: a count goes through all that waits.
-    async fn count(&mut self, app: &App) {
+    async fn count(&mut self, pipeline: &Pipeline) {
         if self.counted.is_some_and(|at| at.elapsed() < COUNT) {
             return;
         }
         self.counted = Some(Instant::now());
         let waiting = async {
-            app.pipeline.waiting.counted(app.store.waiting().await?);
-            app.metrics
-                .backlog(&app.store.backlog().await?, app.clock.now());
+            pipeline
+                .waiting
+                .counted(pipeline.core.store.waiting().await?);
+            pipeline.core.metrics.backlog(
+                &pipeline.core.store.backlog().await?,
+                pipeline.core.clock.now(),
+            );
             Ok::<_, StoreError>(())
         };
         match waiting.await {
@@ -185,40 +190,20 @@ impl Worker {
     }
 }
 
-async fn work(app: &Arc<App>, work: Taken) {
+async fn work(pipeline: &Arc<Pipeline>, work: Taken) {
     match work.job {
-        Job::Convert(held) => retry(app, *held).await,
-        Job::Fetch(held) => fetch::run(app, *held, work.lease).await,
-        Job::Send(held) => send::run(app, *held, work.lease).await,
-    }
-}
-
-/// Until when a claim holds, as far as this host can know. It slept, was stopped
-/// or waited too long past that: somebody else may have the work by now.
-#[derive(Clone, Copy, Debug)]
-pub struct Held {
-    until: Duration,
-}
-
-impl Held {
-    pub fn for_seconds(seconds: i64) -> Self {
-        let lasts = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
-        Self {
-            until: clock::boot() + lasts,
-        }
-    }
-
-    pub fn has_ended(self) -> bool {
-        clock::boot() >= self.until
+        Job::Convert(held) => retry(pipeline, *held).await,
+        Job::Fetch(held) => fetch::run(pipeline, *held, work.lease).await,
+        Job::Send(held) => send::run(pipeline, *held, work.lease).await,
     }
 }
 
 /// Converts a waiting or failed delivery again and settles it.
-pub async fn retry(app: &Arc<App>, held: HeldDelivery) {
+pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
     let id = held.delivery.id;
-    let result = reconvert(app, &held, Budget::Worker).await;
-    settle_conversion(
-        app,
+    let result = reconvert(pipeline, &held, Budget::Worker).await;
+    held::settle_conversion(
+        pipeline,
         Reconversion {
             delivery: id,
             lease: held.lease,
@@ -232,33 +217,39 @@ pub async fn retry(app: &Arc<App>, held: HeldDelivery) {
 
 /// Converts a held delivery with the version that serves now; whatever happens
 /// is a result that can be settled.
-pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery, budget: Budget) -> ConversionResult {
+pub async fn reconvert(
+    pipeline: &Arc<Pipeline>,
+    held: &HeldDelivery,
+    budget: Budget,
+) -> ConversionResult {
     let delivery = &held.delivery;
     let later = || {
-        app.clock
+        pipeline
+            .core
+            .clock
             .now()
-            .plus_seconds(convert::backoff_seconds(app, held.attempts.max(1)))
+            .plus_seconds(failure::backoff_seconds(pipeline, held.attempts.max(1)))
     };
     let keep_evidence = |mut result: ConversionResult| {
         result.presented.clone_from(&held.presented);
         result
     };
-    let live = match app.pipeline.connections.get(&delivery.connection).await {
+    let live = match pipeline.connections.get(&delivery.connection).await {
         Ok(Some(live)) => live,
         Ok(None) => {
-            return keep_evidence(convert::waits(
+            return keep_evidence(failure::waits(
                 "its connection is gone",
                 held.attempts,
                 later(),
             ));
         }
         Err(error) => {
-            return keep_evidence(convert::waits(&error.to_string(), held.attempts, later()));
+            return keep_evidence(failure::waits(&error.to_string(), held.attempts, later()));
         }
     };
-    let Some(plugin) = app.plugins.active(&live.connection.plugin) else {
+    let Some(plugin) = pipeline.core.plugins.active(&live.connection.plugin) else {
         let reason = format!("no version of `{}` is active", live.connection.plugin);
-        return keep_evidence(convert::waits(&reason, held.attempts, later()));
+        return keep_evidence(failure::waits(&reason, held.attempts, later()));
     };
     let ran = plugin.ran_with(live.connection.config_version);
     let failures = if held
@@ -271,16 +262,16 @@ pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery, budget: Budget) -> C
         0
     };
     let failed =
-        |error: &ConvertError| convert::after_failure(app, error, Some(ran.clone()), failures);
+        |error: &ConvertError| failure::after_failure(pipeline, error, Some(ran.clone()), failures);
 
     let mut delivery = Cow::Borrowed(delivery);
     if let Some(sealed) = &held.presented {
         // It was never checked: that comes first.
-        let checks = match convert::checks(app, &live, &plugin, budget).await {
+        let checks = match proof::checks(pipeline, &live, &plugin, budget).await {
             Ok(checks) => checks,
             Err(error) => return keep_evidence(failed(&error)),
         };
-        let proven = Evidence::open(app, &delivery, sealed)
+        let proven = Evidence::open(pipeline, &delivery, sealed)
             .ok_or_else(|| "what the sender presented cannot be opened any more".to_owned())
             .and_then(|evidence| {
                 evidence
@@ -288,13 +279,13 @@ pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery, budget: Budget) -> C
                     .map_err(|why| why.to_string())
             });
         if let Err(why) = proven {
-            let mut result = convert::empty(DeliveryStatus::Quarantined);
+            let mut result = failure::empty(DeliveryStatus::Quarantined);
             result.error = Some(why);
             return keep_evidence(result);
         }
-        delivery = Cow::Owned(convert::redacted(delivery.into_owned(), &checks, &live));
+        delivery = Cow::Owned(proof::redacted(delivery.into_owned(), &checks, &live));
     }
-    match convert::convert(app, &live, &plugin, &delivery, budget).await {
+    match convert::convert(pipeline, &live, &plugin, &delivery, budget).await {
         Ok(converted) => converted.result,
         Err(error @ ConvertError::Call(CallError::CircuitOpen { .. })) => failed(&error),
         Err(error) => {
@@ -303,34 +294,9 @@ pub async fn reconvert(app: &Arc<App>, held: &HeldDelivery, budget: Budget) -> C
             if matches!(error, ConvertError::Call(CallError::Busy)) {
                 // Requests fill the queue: asking again at once would only
                 // keep the store busy too.
-                result.next_attempt_at = Some(app.clock.now().plus_seconds(BUSY_SECONDS));
+                result.next_attempt_at = Some(pipeline.core.clock.now().plus_seconds(BUSY_SECONDS));
             }
             result
-        }
-    }
-}
-
-/// Commits what came of a piece of work. A store that does not answer leaves
-/// the lease to run out: the work is done again, and dedupe makes it one lead.
-pub async fn settle(app: &App, write: Write) {
-    settled(app, app.writer.submit_background(write).await);
-}
-
-/// The same of a conversion, however large.
-pub async fn settle_conversion(app: &App, conversion: Reconversion) {
-    settled(app, parts::commit(app, conversion).await);
-}
-
-fn settled(app: &App, written: Result<Written, StoreError>) {
-    match written {
-        Ok(Written::Done(outcome)) => {
-            app.metrics.delivery(outcome.status);
-            app.metrics.quarantine_evicted(outcome.evicted);
-        }
-        Ok(_) => tracing::debug!("somebody else holds the work by now"),
-        Err(error) if error.is_told() => {}
-        Err(error) => {
-            tracing::warn!(%error, "a piece of work cannot be settled; it is done again when its lease ends")
         }
     }
 }

@@ -1,6 +1,6 @@
-//! For the benchmarks only (feature `bench`): a conversion on the calling
-//! thread, and one in an instance that is kept, which the service never does.
-//! Engine, linking and limits are those of the service.
+//! For benchmarks only (feature `bench`): a conversion on the calling thread, and one in an
+//! instance that is kept, which the service never does. Engine, linking and limits are
+//! those of the service.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,8 +15,11 @@ use crate::domain::exchange::Problem;
 use crate::domain::plugin::{Conversion, PluginDelivery};
 
 impl Plugins {
-    /// A conversion in a fresh instance as the service makes it, without the
-    /// queue and the thread in front of it.
+    /// Converts in a fresh instance like the service, without the queue and the thread
+    /// before it.
+    ///
+    /// # Errors
+    /// Returns the error of the call.
     pub fn convert_here(
         &self,
         plugin: &Loaded,
@@ -29,10 +32,10 @@ impl Plugins {
         instance::conclude(&store, allowance, answer).map(|(answer, _)| answer)
     }
 
-    /// An instance that is kept from call to call.
+    /// Returns an instance that is kept between calls.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// Returns an error if the instance cannot be created.
     pub fn keep_instance(&self, plugin: &Loaded) -> Result<Kept, String> {
         let ticket = Arc::new(Ticket::default());
         let mut store = instance::store(
@@ -51,14 +54,14 @@ impl Plugins {
         Allowance {
             memory: self.0.memory,
             output: self.0.output,
-            // A kept instance's time adds up over its calls.
+            // The time of a kept instance adds up over its calls.
             time: std::time::Duration::from_secs(3_600),
             inline: true,
         }
     }
 }
 
-/// Runs a call on the calling thread from slice to slice.
+/// Runs a call on the calling thread, slice by slice.
 fn at_once<T>(call: impl Future<Output = T>) -> T {
     let mut call = pin!(call);
     let mut context = Context::from_waker(Waker::noop());
@@ -77,7 +80,7 @@ pub struct Kept {
 
 impl Kept {
     /// # Errors
-    /// When the guest fails.
+    /// Returns an error if the guest fails.
     pub fn convert(
         &mut self,
         delivery: PluginDelivery,

@@ -1,14 +1,14 @@
-//! Which versions are not tried for a connection, because they just failed for
-//! it several times in a row: by time, by a trap, by memory, by a huge answer.
+//! Circuit breakers: versions that are not called for a connection because they just failed
+//! for it several times in a row, by running out of time or memory, by a trap, or by an
+//! answer that is too large.
 //!
-//! Failures of functions that different people bring about are counted apart:
-//! nobody stops leads by asking for a handshake. Each digest, lane and function
-//! has two circuits. The one for requests opens after calls
-//! that ran out of the time inside a request: requests do not try then, and the
-//! worker, which has more time, does as always. The one for all opens after
-//! faults: then the worker alone tries, one call at a time, after pauses that
-//! grow. An answer closes it, one inside a request closes both. A new version has a new digest, and so closed
-//! circuits.
+//! Failures of functions that different parties trigger are counted separately, so that
+//! nobody can stop leads by requesting a handshake. Each digest, lane and function has two
+//! circuits. The inline circuit opens after calls that exceeded the time inside a request:
+//! then requests skip the call, and the worker, which has more time, makes it as usual. The
+//! common circuit opens after faults: then only the worker calls, one call at a time, after
+//! growing pauses. A successful call closes it, and a successful call inside a request
+//! closes both. A new version has a new digest, and so closed circuits.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,19 +20,19 @@ use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
 
-/// A circuit that is open, for those who watch.
+/// An open circuit in a listing.
 #[derive(Clone, Debug)]
 pub struct Open {
     pub digest: Digest,
     /// The connection's id.
     pub lane: String,
     pub function: Function,
-    /// Only requests do not try; the worker does.
+    /// Only requests skip the call; the worker still makes it.
     pub inline_only: bool,
     pub reason: String,
     pub failures: u32,
     pub since: Micros,
-    /// When it is tried next.
+    /// When the next call is allowed.
     pub until: Micros,
 }
 
@@ -41,9 +41,8 @@ pub struct Breakers {
     pairs: Mutex<HashMap<Key, Pair>>,
 }
 
-/// What is done with a plugin, as far as failures count together. Reading the
-/// answer to a call that was made, and templates, are not among them: there is
-/// nothing to be gained by not trying.
+/// The functions whose failures are counted together. Reading the answer to a call that was
+/// made, and templates, are not among them, because skipping those calls gains nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Function {
     Checks,
@@ -74,16 +73,16 @@ type Key = (Digest, Arc<str>, Function);
 struct Pair {
     inline: Circuit,
     all: Circuit,
-    /// The worker's one call to a pair that failed last time.
+    /// The worker's one call for a pair that failed last time is in progress.
     probing: bool,
-    /// Calls turned away since the circuit for all opened: each is told a later
-    /// time, so that they do not all come back at once.
+    /// Calls rejected since the common circuit opened: each gets a later time for its
+    /// retry, so that they do not all return at once.
     turned_away: u32,
 }
 
 #[derive(Default)]
 struct Circuit {
-    /// In a row.
+    /// Failures in a row.
     failures: u32,
     open: Option<Opened>,
 }
@@ -95,7 +94,7 @@ struct Opened {
 }
 
 impl Opened {
-    /// When it is tried next.
+    /// When the next call is allowed.
     fn until(&self, now: Micros) -> Micros {
         let most = limits::BREAKER_LONGEST_SECONDS * Micros::SECOND;
         if self.until.is_ahead(now, most) {
@@ -131,7 +130,7 @@ impl Breakers {
         }
     }
 
-    /// A version serves no more: what it failed at says nothing of the next one.
+    /// Closes the circuits of a version that is no longer active.
     pub fn forget(&self, digest: &Digest) {
         self.lock().retain(|(of, lane, function), pair| {
             if of == digest && pair.is_open() {
@@ -139,17 +138,17 @@ impl Breakers {
                     digest = of.short(),
                     connection = hint(lane),
                     function = function.name(),
-                    "a plugin that failed does not serve any more; the one that does is tried as usual"
+                    "circuit closed: the failing plugin version no longer serves"
                 );
             }
             of != digest
         });
     }
 
-    /// Whether a call may be made. What came of it goes to [`Pass::report`].
+    /// Admits a call. Its result must be passed to [`Pass::report`].
     ///
     /// # Errors
-    /// [`CallError::CircuitOpen`] where it may not.
+    /// Returns [`CallError::CircuitOpen`] if the call may not be made.
     pub fn admit(
         &self,
         digest: &Digest,
@@ -182,7 +181,7 @@ impl Breakers {
                     .as_ref()
                     .filter(|open| open.until(now) > now)
                 {
-                    // The worker may try at once.
+                    // The worker may call at once.
                     let reason = open.reason.clone();
                     return Err(CallError::CircuitOpen { reason, until: now });
                 }
@@ -192,7 +191,10 @@ impl Breakers {
                 let until = open.map_or(now, |open| open.until(now));
                 if pair.probing || until > now {
                     let reason = open.map_or_else(
-                        || "it just failed, and one call at a time finds out more".to_owned(),
+                        || {
+                            "it just failed; one call at a time tests whether it works again"
+                                .to_owned()
+                        },
                         |open| open.reason.clone(),
                     );
                     let next = now.plus_seconds(limits::BREAKER_FIRST_SECONDS);
@@ -206,7 +208,7 @@ impl Breakers {
         Ok(pass)
     }
 
-    /// Closes all: what made them fail may be mended.
+    /// Closes all circuits: the cause of the failures may be corrected.
     pub fn close_all(&self) {
         self.lock().clear();
     }
@@ -254,7 +256,7 @@ impl Pair {
     }
 }
 
-/// A call that was let through.
+/// An admitted call.
 pub struct Pass<'a> {
     breakers: &'a Breakers,
     key: Key,
@@ -280,7 +282,7 @@ impl Pass<'_> {
                 pair.all = Circuit::default();
                 pair.probing = false;
                 pair.turned_away = 0;
-                // What the worker has time for may still be too long for a request.
+                // A call that fits the worker's budget may still be too long for a request.
                 if matches!(self.budget, Budget::Inline | Budget::Brief) {
                     pair.inline = Circuit::default();
                 }
@@ -289,7 +291,7 @@ impl Pass<'_> {
                         digest = self.key.0.short(),
                         connection = hint(&self.key.1),
                         function = self.key.2.name(),
-                        "a plugin answers again; it is tried as usual"
+                        "circuit closed: the plugin answers again"
                     );
                 }
                 if pair.inline.failures == 0 {
@@ -321,7 +323,7 @@ impl Pass<'_> {
                             function = self.key.2.name(),
                             inline_only = inline,
                             %error,
-                            "a plugin failed several times in a row; it is tried less often for this connection"
+                            "circuit opened: the plugin failed several times in a row and is called less often for this connection"
                         );
                     }
                 }
@@ -335,7 +337,8 @@ impl Pass<'_> {
     }
 }
 
-/// The beginning of a connection's id, which is the secret part of its address.
+/// Returns the beginning of a connection's id. The whole id is the secret part of its
+/// address.
 fn hint(lane: &str) -> String {
     let beginning: String = lane.chars().take(4).collect();
     format!("{beginning}…")
@@ -343,7 +346,7 @@ fn hint(lane: &str) -> String {
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        // The caller went away.
+        // The caller was dropped.
         if self.probe
             && !self.reported
             && let Some(pair) = self.breakers.lock().get_mut(&self.key)
@@ -361,7 +364,7 @@ impl Pair {
 
 fn room_for<'a>(pairs: &'a mut HashMap<Key, Pair>, key: &Key) -> &'a mut Pair {
     if pairs.len() >= limits::BREAKERS_KEPT && !pairs.contains_key(key) {
-        // Those that failed now and then are known again soon enough.
+        // Pairs with a few failures are counted again soon enough.
         pairs.retain(|_, pair| pair.is_open());
         if pairs.len() >= limits::BREAKERS_KEPT {
             pairs.clear();
@@ -438,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn after_several_faults_in_a_row_requests_do_not_try() {
+    fn after_several_faults_in_a_row_requests_skip_the_call() {
         let world = world();
         world.faults(limits::BREAKER_FAILURES - 1);
         assert_eq!(world.until(Budget::Inline), None);
@@ -455,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worker_tries_one_call_at_a_time_when_the_pause_is_over() {
+    fn the_worker_probes_with_one_call_at_a_time_after_the_pause() {
         let world = world();
         world.faults(limits::BREAKER_FAILURES);
         let until = world.until(Budget::Worker).expect("a pause");
@@ -470,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_ends_the_pause() {
+    fn a_clock_that_goes_backwards_ends_the_pause() {
         let world = world();
         world.faults(limits::BREAKER_FAILURES);
         assert!(world.until(Budget::Worker).is_some());
@@ -479,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_whose_caller_goes_away_makes_room_for_another() {
+    fn a_probe_whose_caller_is_dropped_makes_room_for_another() {
         let world = world();
         world.faults(limits::BREAKER_FAILURES);
         world.clock.advance_seconds(limits::BREAKER_LONGEST_SECONDS);
@@ -510,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_too_slow_for_a_request_is_left_to_the_worker() {
+    fn a_call_that_is_too_slow_for_a_request_is_left_to_the_worker() {
         let world = world();
         for _ in 0..limits::BREAKER_FAILURES {
             let error = world
@@ -531,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_versions_fault_opens_nothing() {
+    fn an_error_that_is_not_the_versions_fault_opens_no_circuit() {
         let world = world();
         for _ in 0..2 * limits::BREAKER_FAILURES {
             let error = world

@@ -1,6 +1,6 @@
-//! The calls that the service makes of its plugins. `lane` is the connection's
-//! id: lanes are served in turn. Calling what a plugin of that kind does not
-//! have is a [`CallError::Lacks`].
+//! The calls that the service makes into its plugins. `lane` is the connection's id; lanes
+//! share the processor. A call to a function that a plugin of this kind does not have
+//! returns [`CallError::Lacks`].
 
 use std::sync::Arc;
 
@@ -22,7 +22,11 @@ use crate::domain::plugin::{Conversion, Failure, Item, PluginCompletion, PluginD
 impl Plugins {
     // ---- of every plugin
 
-    /// How senders prove themselves under a configuration, which is JSON text.
+    /// Returns the sender checks for a configuration, which is JSON text.
+    ///
+    /// # Errors
+    /// Every call into a plugin returns a [`CallError`] if it gave no answer. The inner
+    /// result is the plugin's own.
     pub async fn sender_checks(
         &self,
         plugin: &Arc<Loaded>,
@@ -38,7 +42,10 @@ impl Plugins {
         .await
     }
 
-    /// The answer to a GET by which a source or provider makes sure of the address.
+    /// Returns the answer to a GET with which a source or provider verifies the address.
+    ///
+    /// # Errors
+    /// As for [`Plugins::sender_checks`].
     pub async fn handshake(
         &self,
         plugin: &Arc<Loaded>,
@@ -55,8 +62,11 @@ impl Plugins {
 
     // ---- of a converter
 
-    /// Items of a delivery. What the guest wrote to its standard output is among
+    /// Converts a delivery into items. The guest's standard output and error are added to
     /// the notes.
+    ///
+    /// # Errors
+    /// As for [`Plugins::sender_checks`].
     pub async fn convert(
         &self,
         plugin: &Arc<Loaded>,
@@ -76,7 +86,10 @@ impl Plugins {
         }))
     }
 
-    /// Items that the answer to a fetch gives.
+    /// Returns the items in the answer to a fetch.
+    ///
+    /// # Errors
+    /// As for [`Plugins::sender_checks`].
     pub async fn complete(
         &self,
         plugin: &Arc<Loaded>,
@@ -94,7 +107,11 @@ impl Plugins {
 
     // ---- of an adapter
 
-    /// Names and values by which events lead to an instance with this configuration.
+    /// Returns the names and values by which events are routed to an instance with this
+    /// configuration.
+    ///
+    /// # Errors
+    /// As for [`Plugins::sender_checks`].
     pub async fn routes(
         &self,
         plugin: &Arc<Loaded>,
@@ -110,7 +127,11 @@ impl Plugins {
         .await
     }
 
-    /// The call that sends a message, or what became of it without one.
+    /// Returns the provider's call that sends a message, or the outcome if no call is
+    /// needed.
+    ///
+    /// # Errors
+    /// As for [`Plugins::sender_checks`].
     pub async fn send(
         &self,
         plugin: &Arc<Loaded>,
@@ -125,8 +146,11 @@ impl Plugins {
         .await
     }
 
-    /// What the provider's answer says of the message. An error leaves open
-    /// whether it was taken.
+    /// Returns what the provider's answer says about the message.
+    ///
+    /// # Errors
+    /// As for [`Plugins::sender_checks`]. An error leaves open whether the provider
+    /// accepted the message.
     pub async fn read_answer(
         &self,
         plugin: &Arc<Loaded>,
@@ -142,8 +166,11 @@ impl Plugins {
         .await
     }
 
-    /// Events of a provider's webhook. What the guest wrote to its standard
-    /// output is among the notes.
+    /// Returns the events of a provider's webhook. The guest's standard output and error
+    /// are added to the notes.
+    ///
+    /// # Errors
+    /// As for [`Plugins::sender_checks`].
     pub async fn read_webhook(
         &self,
         plugin: &Arc<Loaded>,
@@ -163,7 +190,11 @@ impl Plugins {
         }))
     }
 
-    /// The call that lists the templates, or all of them without one.
+    /// Returns the provider's call that lists the templates, or the whole list if no call
+    /// is needed.
+    ///
+    /// # Errors
+    /// As for [`Plugins::sender_checks`].
     pub async fn list_templates(
         &self,
         plugin: &Arc<Loaded>,
@@ -179,7 +210,10 @@ impl Plugins {
         .await
     }
 
-    /// A page of templates from the provider's answer.
+    /// Returns the page of templates in the provider's answer.
+    ///
+    /// # Errors
+    /// As for [`Plugins::sender_checks`].
     pub async fn read_templates(
         &self,
         plugin: &Arc<Loaded>,
@@ -209,7 +243,8 @@ impl Plugins {
             .map(|(answer, _)| answer)
     }
 
-    /// The second part is what the guest wrote to its standard output and error.
+    /// Calls the plugin. The second part of the answer is the guest's standard output and
+    /// error.
     async fn ask_and_listen<T: Send + 'static>(
         &self,
         plugin: &Arc<Loaded>,
@@ -245,12 +280,12 @@ impl Plugins {
     }
 }
 
-/// What a guest's clock and chance follow from, nothing for those without them;
-/// and what its failures count as.
+/// The values from which a guest's clock and random numbers derive, empty for guests
+/// without them; and the function that its failures count for.
 struct About {
     id: String,
     received_at: String,
-    /// Whose failures count together.
+    /// Failures of the same function are counted together.
     function: Option<Function>,
 }
 

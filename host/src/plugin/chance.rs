@@ -1,11 +1,10 @@
-//! Numbers that look like chance and are the same in every run, for tests that
-//! try what nobody thought of.
+//! Pseudo-random numbers, the same in every run, for tests with unexpected inputs.
 
 pub struct Chance(u64);
 
 impl Chance {
     pub fn of(seed: u64) -> Self {
-        // Of nothing comes nothing.
+        // A seed of zero would only produce zeros.
         Self(seed.max(1))
     }
 
@@ -16,7 +15,7 @@ impl Chance {
         self.0 % end
     }
 
-    /// A text as plugins could give it: empty, odd, right or very long.
+    /// Returns a text as a plugin could return it: empty, odd, valid or very long.
     pub fn text(&mut self) -> String {
         let characters = [
             "a", "-", "7", ".", "é", "\u{0}", "\u{1b}", "{", "\"", "😀", "/", "*",

@@ -1,12 +1,12 @@
-//! From a component's bytes to machine code, away from everything that serves:
-//! in a child process of the same program, with limits that the child sets on
-//! itself, so that a component made to break compilers breaks only that.
+//! Compiles a component's bytes to machine code, away from everything that serves requests:
+//! in a child process of the same program, under limits that the child sets on itself, so
+//! that a component made to break compilers breaks only the child.
 //!
-//! The result is kept in `compiled/` of the data folder under the component's
-//! digest and what the engine is built for. A kept file begins with the SHA-256
-//! of the rest: one that is damaged, or half-written before a power cut, is
-//! noticed and made anew. The folder is for the service's user alone, because
-//! whoever can write there decides what the service executes.
+//! The result is kept in `compiled/` of the data folder, under the component's digest and
+//! the engine's compatibility hash. A kept file begins with the SHA-256 of the rest, so a
+//! file that is damaged, or half-written before a power cut, is detected and compiled
+//! again. Only the service's user may use the folder, because anyone who can write there
+//! decides what the service executes.
 
 use std::fs;
 use std::io::Write;
@@ -26,23 +26,23 @@ use super::schedule::aside;
 use crate::domain::plugin::Digest;
 use crate::limits;
 
-/// Where compilation happens.
+/// The place where components are compiled.
 #[derive(Clone, Debug)]
 pub enum Compiler {
     /// In a child process: this program, called as `leadhost compile`.
     Child(PathBuf),
-    /// On a thread of this process, for programs that only embed the library.
-    /// It cannot be killed when it takes too long, only left behind.
+    /// On a thread of this process, for programs that embed the library. A compilation that
+    /// takes too long cannot be killed, only abandoned.
     InProcess,
 }
 
 impl Compiler {
-    /// A child where this is the service itself.
+    /// Returns [`Compiler::Child`] if this program is the service itself.
     pub fn of_this_program() -> Self {
         let own = std::env::current_exe().ok();
         let name = own.as_deref().and_then(Path::file_stem);
         if name.is_some_and(|name| name == "leadhost") {
-            // Still the same program when its file was replaced by an upgrade.
+            // This stays the same program even if an upgrade replaces its file.
             Self::Child(PathBuf::from("/proc/self/exe"))
         } else {
             Self::InProcess
@@ -50,7 +50,7 @@ impl Compiler {
     }
 }
 
-/// The exit code by which the child says that the component is at fault.
+/// The exit code with which the child reports that the component is at fault.
 pub const EXIT_INVALID: u8 = 65;
 
 pub struct Compilation {
@@ -59,14 +59,18 @@ pub struct Compilation {
     compatibility: String,
     timeout: Duration,
     memory_mib: u64,
-    /// Bytes of machine code that are loaded: the memory of the service, which the
-    /// child's own bound says nothing about.
+    /// Most bytes of machine code that are loaded into the memory of the service. The
+    /// child's own limits do not cover it.
     most_code: u64,
-    /// Compilations at once: they are hungry.
+    /// Compilations at once: each needs much memory and processor time.
     permits: Semaphore,
 }
 
 impl Compilation {
+    /// Prepares the folder `compiled/` in the data folder.
+    ///
+    /// # Errors
+    /// Returns [`EngineError::Cache`] if the folder cannot be used.
     pub fn new(
         compiler: Compiler,
         data_dir: &Path,
@@ -91,14 +95,14 @@ impl Compilation {
         })
     }
 
-    /// The kept code of a component, if it is there and whole.
+    /// Returns the kept code of a component, if it is there and intact.
     pub fn kept(&self, digest: &Digest) -> Option<Vec<u8>> {
         let path = self.path(digest);
         let mut bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "a compiled plugin cannot be read; compiling it again");
+                tracing::warn!(path = %path.display(), %error, "compiled plugin cannot be read; compiling it again");
                 return None;
             }
         };
@@ -106,12 +110,17 @@ impl Compilation {
             bytes.drain(..HASH);
             return Some(bytes);
         }
-        tracing::warn!(path = %path.display(), "a compiled plugin is damaged; compiling it again");
+        tracing::warn!(path = %path.display(), "compiled plugin is damaged; compiling it again");
         self.forget(digest);
         None
     }
 
-    /// Compiles and keeps. A disk that is full costs the keeping, not the plugin.
+    /// Compiles a component and keeps the code. On a full disk the code is not kept, but
+    /// the plugin still loads.
+    ///
+    /// # Errors
+    /// Returns an error if the component does not compile within its limits, or if the
+    /// compiler or the host fails.
     pub async fn compile(&self, digest: &Digest, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
         let permit = self.permits.acquire().await;
         let code = match &self.compiler {
@@ -120,17 +129,17 @@ impl Compilation {
         };
         drop(permit);
         let (folder, path, digest) = (self.folder.clone(), self.path(digest), digest.clone());
-        // A hash over all of it, and a wait for the disk.
+        // It computes a hash over all of the code and waits for the disk.
         aside(move || {
             if let Err(error) = keep(&folder, &path, &code) {
-                tracing::warn!(%error, digest = digest.short(), "a compiled plugin cannot be kept; the next start compiles it again");
+                tracing::warn!(%error, digest = digest.short(), "compiled plugin not saved; the next start compiles it again");
             }
             code
         })
         .await
     }
 
-    /// Removes kept code that turned out not to fit.
+    /// Removes kept code that does not fit this program.
     pub fn forget(&self, digest: &Digest) {
         let _ = fs::remove_file(self.path(digest));
     }
@@ -149,9 +158,9 @@ impl Compilation {
             .arg(output.path())
             .arg(self.memory_mib.to_string())
             .arg(self.timeout.as_secs().to_string())
-            // The child sees none of the service's environment, which may hold keys.
+            // The child gets nothing of the service's environment, which may hold keys.
             .env_clear()
-            // Each thread reserves address space, which is bounded.
+            // Each thread reserves address space, which is limited.
             .env("RAYON_NUM_THREADS", "4")
             .env("MALLOC_ARENA_MAX", "2")
             .stdin(Stdio::null())
@@ -165,18 +174,21 @@ impl Compilation {
             .map_err(|_| LoadError::CompileTimeout {
                 seconds: self.timeout.as_secs(),
             })?
-            .map_err(|error| LoadError::Compiler(format!("it cannot be waited for: {error}")))?;
+            .map_err(|error| LoadError::Compiler(format!("waiting for it failed: {error}")))?;
         if !finished.status.success() {
             let said = message(&finished.stderr);
             return Err(match (finished.status.code(), finished.status.signal()) {
                 (Some(code), _) if code == i32::from(EXIT_INVALID) => LoadError::Invalid(said),
                 (Some(code), _) => LoadError::Compiler(format!("exit code {code}: {said}")),
-                // Somebody stops the service and all that it started.
+                // The service and its child processes are being stopped.
                 (None, Some(libc::SIGTERM | libc::SIGINT | libc::SIGHUP | libc::SIGQUIT)) => {
-                    LoadError::Compiler(format!("it was ended from outside ({})", finished.status))
+                    LoadError::Compiler(format!(
+                        "it was stopped from outside ({})",
+                        finished.status
+                    ))
                 }
                 (None, _) => LoadError::Invalid(format!(
-                    "compiling it took more than {} MiB of memory or {} seconds of processor time, or broke the compiler ({}): {said}",
+                    "compiling it took more than {} MiB of memory or {} seconds of processor time, or crashed the compiler ({}): {said}",
                     self.memory_mib,
                     self.timeout.as_secs(),
                     finished.status,
@@ -199,14 +211,16 @@ impl Compilation {
             .spawn(move || {
                 let _ = answer.send(translate(&wasm));
             })
-            .map_err(|error| LoadError::Compiler(format!("no thread for it: {error}")))?;
+            .map_err(|error| {
+                LoadError::Compiler(format!("no thread could be started for it: {error}"))
+            })?;
         match tokio::time::timeout(self.timeout, answered).await {
             Ok(Ok(result)) => {
                 let code = result.map_err(LoadError::Invalid)?;
                 fits(code.len() as u64, self.most_code)?;
                 Ok(code)
             }
-            Ok(Err(_)) => Err(LoadError::Invalid("it broke the compiler".to_owned())),
+            Ok(Err(_)) => Err(LoadError::Invalid("it crashed the compiler".to_owned())),
             Err(_) => Err(LoadError::CompileTimeout {
                 seconds: self.timeout.as_secs(),
             }),
@@ -214,7 +228,7 @@ impl Compilation {
     }
 }
 
-/// What the child reads, and where it writes to.
+/// Creates the child's input and output files.
 fn files_of_child(folder: &Path, wasm: &[u8]) -> Result<(NamedTempFile, NamedTempFile), LoadError> {
     let mut input = NamedTempFile::new_in(folder)
         .map_err(|error| host("creating the compiler's input", error))?;
@@ -251,8 +265,10 @@ fn keep(folder: &Path, path: &Path, code: &[u8]) -> std::io::Result<()> {
     fs::File::open(folder)?.sync_all()
 }
 
-/// Compiles in this process, on an engine that is dropped after it. The error
-/// is about the component.
+/// Compiles in this process, on an engine that is dropped afterwards.
+///
+/// # Errors
+/// Returns the compiler's message about the component.
 pub fn translate(wasm: &[u8]) -> Result<Vec<u8>, String> {
     let engine = engine::compiling().map_err(|error| format!("{error:#}"))?;
     engine

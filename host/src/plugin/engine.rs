@@ -1,11 +1,11 @@
-//! How WebAssembly runs here: the engine's settings, its instance pool and the
-//! clock that ends calls.
+//! The WebAssembly engine: its settings, its instance pool and the ticker that interrupts
+//! calls.
 //!
-//! What decides the generated code is in [`code_settings`] alone, so that code
-//! compiled by another process with the same program fits. Guests are
-//! deterministic: no threads, canonical NaNs, deterministic relaxed SIMD.
-//! Component-model concurrency, garbage collection and exceptions are off: what
-//! no guest of ours needs is no surface either.
+//! All settings that affect the generated code are in [`code_settings`], so that code
+//! compiled by another process of the same program fits. Guests are deterministic: no
+//! threads, canonical NaNs, deterministic relaxed SIMD. Component-model concurrency,
+//! garbage collection and exceptions are off: no guest needs them, and they would only add
+//! attack surface.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -17,10 +17,13 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAlloc
 use super::error::EngineError;
 use crate::limits;
 
-/// How often running guests look up: the resolution of their budgets.
+/// How often running guests are interrupted: the resolution of their budgets.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// The engine that serves: pooled where the machine allows it.
+/// Returns the engine for calls, with an instance pool if the machine allows it.
+///
+/// # Errors
+/// Returns [`EngineError::Configure`] if the engine cannot be created.
 pub fn serving(calls: usize, memory: usize) -> Result<Engine, EngineError> {
     let mut config = code_settings();
     config.allocation_strategy(pool(calls, memory));
@@ -29,7 +32,7 @@ pub fn serving(calls: usize, memory: usize) -> Result<Engine, EngineError> {
         Err(error) => {
             tracing::warn!(
                 error = format!("{error:#}"),
-                "no address space for a pool of plugin instances; each call allocates its own, which is slower"
+                "no address space for a pool of plugin instances; each call allocates its own instance, which is slower"
             );
             Engine::new(&code_settings())
                 .map_err(|error| EngineError::Configure(format!("{error:#}")))
@@ -37,37 +40,43 @@ pub fn serving(calls: usize, memory: usize) -> Result<Engine, EngineError> {
     }
 }
 
-/// An engine for one compilation, to be dropped after it: a compiler keeps the
-/// memory of its largest function for as long as it lives.
+/// Returns an engine for one compilation, to be dropped afterwards: a compiler keeps the
+/// memory of its largest function while it lives.
+///
+/// # Errors
+/// Returns an error if the engine cannot be created.
 pub fn compiling() -> wasmtime::Result<Engine> {
     Engine::new(&code_settings())
 }
 
-/// What compiled code must have been compiled for to run in this engine.
+/// Returns a hash that compiled code must match to run in this engine.
 pub fn compatibility(engine: &Engine) -> String {
     let mut hasher = std::hash::DefaultHasher::new();
     engine.precompile_compatibility_hash().hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
-/// Raises the engine's epoch while guests run, and rests while none does: an
-/// idle service wakes nobody a thousand times a second.
+/// Increments the engine's epoch while guests run, and stops while none does, so that an
+/// idle service causes no wakeups.
 pub struct Ticker {
     running: Arc<AtomicUsize>,
     thread: std::thread::Thread,
 }
 
-/// A guest that runs; dropped when it has ended.
+/// A running guest, until it is dropped.
 pub struct Running<'a>(&'a AtomicUsize);
 
 impl Ticker {
-    /// Its thread ends with the engine.
+    /// Starts the ticker's thread, which ends with the engine.
+    ///
+    /// # Errors
+    /// Returns [`EngineError::Thread`] if the thread cannot be started.
     #[expect(
         clippy::disallowed_methods,
         reason = "a thread that does nothing but let time pass"
     )]
     pub fn start(engine: &Engine) -> Result<Self, EngineError> {
-        /// So often a resting ticker looks whether its engine is still there.
+        /// How often an idle ticker checks whether its engine still exists.
         const REST: Duration = Duration::from_secs(1);
 
         let engine = engine.weak();
@@ -94,7 +103,7 @@ impl Ticker {
         })
     }
 
-    /// To be held while a guest runs.
+    /// Returns a guard to be held while a guest runs.
     pub fn guest_runs(&self) -> Running<'_> {
         if self.running.fetch_add(1, Ordering::SeqCst) == 0 {
             self.thread.unpark();
@@ -122,11 +131,11 @@ fn code_settings() -> Config {
 }
 
 fn pool(calls: usize, memory: usize) -> InstanceAllocationStrategy {
-    // The margin is for those that are still being torn down.
+    // The margin is for instances that are still being torn down.
     let calls = u32::try_from(calls + 2).unwrap_or(u32::MAX);
     let scan = PoolingAllocationConfig::is_pagemap_scan_available();
-    // With the scan only touched pages are reset, so that much may stay mapped;
-    // without it every kept byte is cleared after each call.
+    // With the scan only touched pages are reset, so much memory may stay mapped. Without
+    // it every kept byte is cleared after each call.
     let keep = if scan { 1 << 20 } else { 64 << 10 };
     if !scan {
         tracing::info!(

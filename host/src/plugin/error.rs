@@ -1,14 +1,14 @@
-//! What goes wrong with plugins, split by who has to do something: the engine
-//! cannot start (the operator), a component is refused (its author), a call
-//! gave no answer (the pipeline: retry, wait, or hold it against the version).
+//! Errors of plugins, split by who has to act: the engine cannot start (the operator), a
+//! component is refused (its author), a call returned no answer (the pipeline: retry, wait,
+//! or count it against the version).
 
 use crate::domain::plugin::{Digest, PluginKind};
 use crate::domain::text::kept;
 use crate::domain::time::Micros;
 use crate::limits;
 
-/// As much as is repeated of a text that holds what a component says: it goes into
-/// logs, answers and the list of refusals, and a component's words may be megabytes.
+/// Shortens a text that quotes a component: it goes into logs, answers and the list of
+/// refusals, and the component's text may be megabytes long.
 pub fn shortened(text: String) -> String {
     let mut text = kept(text);
     if text.len() > limits::REFUSAL_BYTES {
@@ -18,7 +18,7 @@ pub fn shortened(text: String) -> String {
     text
 }
 
-/// The first of these names, each cut, and how many more there are.
+/// Returns the first of these names, each cut to its bound, and the number of the others.
 pub fn first_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut names = names.into_iter();
     let mut told: Vec<String> = names
@@ -48,15 +48,17 @@ pub enum EngineError {
     },
 }
 
-/// A component is refused. The text tells its author what to change.
+/// A component is refused. The message tells its author what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("the file is empty")]
     Empty,
-    #[error("the component has {bytes} bytes; at most {limit} are taken (plugins.component_mib)")]
+    #[error(
+        "the component has {bytes} bytes; at most {limit} are accepted (plugins.component_mib)"
+    )]
     TooLarge { bytes: usize, limit: usize },
     #[error(
-        "the file is compiled machine code; only portable components (.wasm) are taken: upload the file that it was compiled from"
+        "the file is compiled machine code; only portable components (.wasm) are accepted: upload the file that it was compiled from"
     )]
     Precompiled,
     #[error(
@@ -71,39 +73,39 @@ pub enum LoadError {
     CompileTimeout { seconds: u64 },
     #[error("the compiler process failed: {0}")]
     Compiler(String),
-    #[error("the component wants the contract {wants}; this host offers {}", offered.join(", "))]
+    #[error("the component implements {wants}; this host offers {}", offered.join(", "))]
     Incompatible { wants: String, offered: Vec<String> },
     #[error(
-        "the component claims the contract {contract} but does not keep it: {detail}; build it against the published WIT files"
+        "the component claims the contract {contract} but does not implement it: {detail}; build it against the published WIT files"
     )]
     Mismatch { contract: String, detail: String },
     #[error(
-        "the component claims the contracts {}: a plugin is one of them, so make a component for each",
+        "the component claims the contracts {}: a plugin implements only one of them, so build a component for each",
         contracts.join(" and ")
     )]
     SeveralKinds { contracts: Vec<String> },
     #[error(
-        "the component imports {}, which a plugin does not get: it computes, and the host does the rest",
+        "the component imports {}, which plugins may not use: a plugin computes, and the host does all input and output",
         imports.join(", ")
     )]
     RefusedImport { imports: Vec<String> },
-    #[error("the component needs more before it runs than a plugin is given: {what}")]
+    #[error("the component needs more resources than a plugin may have: {what}")]
     NeedsTooMuch { what: String },
-    #[error("`describe` says something that cannot be: {0}")]
+    #[error("`describe` returns an invalid description: {0}")]
     Description(String),
-    #[error("the configuration schema that `describe` gives cannot be used: {0}")]
+    #[error("the configuration schema that `describe` returns cannot be used: {0}")]
     Schema(String),
-    #[error("`{function}` gave no answer when the plugin was tried: {source}")]
+    #[error("`{function}` returned no answer in the plugin's trial: {source}")]
     Tried {
         function: &'static str,
         #[source]
         source: CallError,
     },
     #[error(
-        "trying the component took longer than {seconds} seconds beside compiling it (plugins.trial_seconds): `describe`, its schema, its checks and its golden cases have that together"
+        "the component's trial took longer than {seconds} seconds, compilation not included (plugins.trial_seconds): `describe`, its schema, its checks and its golden cases share that time"
     )]
     TrialTimeout { seconds: u64 },
-    #[error("{waiting} components wait to be tried already: try again when they are done")]
+    #[error("{waiting} components already wait for their trial: try again when they are done")]
     Busy { waiting: usize },
     #[error("the golden cases that the component carries cannot be used: {0}")]
     GoldenSection(String),
@@ -114,17 +116,19 @@ pub enum LoadError {
         /// The first ones on one line, each with its name.
         report: String,
     },
-    #[error("a golden case that the component carries shows what the host would not do: {0}")]
+    #[error(
+        "a golden case that the component carries expects something that the host would not do: {0}"
+    )]
     Answer(String),
-    #[error("the component's signature does not hold: {0}")]
+    #[error("the component's signature is not valid: {0}")]
     Signature(String),
-    /// Not the component's fault: try again.
+    /// Not the component's fault; a retry may succeed.
     #[error("the host could not prepare the component: {0}")]
     Host(String),
 }
 
 impl LoadError {
-    /// For metrics and for machines that read a refusal.
+    /// Returns a stable code, for metrics and for programs that read a refusal.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -153,8 +157,8 @@ impl LoadError {
         }
     }
 
-    /// The host's trouble rather than the component's: the same file may be
-    /// taken later.
+    /// Returns whether the host is at fault rather than the component, so that the same
+    /// file may be accepted later.
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Host(_) | Self::Compiler(_) | Self::Busy { .. } => true,
@@ -164,42 +168,45 @@ impl LoadError {
     }
 }
 
-/// A call gave no answer.
+/// A call returned no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    #[error("the plugin broke off: {message}")]
+    #[error("the plugin call failed: {message}")]
     Trapped {
         message: String,
-        /// What it wrote to its standard output and error.
+        /// The plugin's standard output and error.
         log: Vec<String>,
     },
     #[error("the plugin computed for more than {budget_ms} ms")]
     OutOfTime {
         budget_ms: u64,
-        /// The short budget inside a request: no fault, the worker tries again.
+        /// The short budget inside a request: no fault, and the worker retries.
         inline: bool,
     },
-    #[error("the plugin wanted more than {limit} bytes of memory")]
+    #[error("the plugin needed more than {limit} bytes of memory")]
     OutOfMemory { limit: usize },
     #[error("the plugin's answer is larger than {limit} bytes")]
     TooMuchOutput { limit: usize },
     #[error("the plugin's answer breaks a rule of the host: {what}")]
     Refused { what: String },
     #[error(
-        "the plugin is {}, which has no `{function}`; whatever names it there means another one",
+        "the plugin is {}, which has no `{function}`; use another plugin here",
         kind.with_article()
     )]
     Lacks {
         kind: PluginKind,
         function: &'static str,
     },
-    #[error("the plugins are busy: this call did not get enough of the processor in time")]
+    #[error(
+        "the plugins are busy: this call did not get enough processor time before its deadline"
+    )]
     Busy,
-    /// The version failed several times in a row for this connection.
-    #[error("the plugin is not tried for this connection for now: {reason}")]
+    /// The circuit breaker is open: the version failed several times in a row for this
+    /// connection.
+    #[error("the plugin's circuit breaker is open for this connection: {reason}")]
     CircuitOpen {
         reason: String,
-        /// When it is worth asking again.
+        /// When a retry makes sense.
         until: Micros,
     },
     #[error("the service is shutting down")]
@@ -207,7 +214,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// For metrics.
+    /// Returns a stable code, for metrics.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Trapped { .. } => "trapped",
@@ -223,8 +230,8 @@ impl CallError {
         }
     }
 
-    /// Whether it counts against the version that ran. What does not is tried
-    /// again as if it had not been tried.
+    /// Returns whether the error counts against the version that ran. Other errors are
+    /// retried as if the call had not been made.
     pub fn is_fault(&self) -> bool {
         match self {
             Self::Trapped { .. }
@@ -240,7 +247,7 @@ impl CallError {
         }
     }
 
-    /// What the plugin wrote before it broke off.
+    /// Returns what the plugin wrote before it failed.
     pub fn log(&self) -> &[String] {
         match self {
             Self::Trapped { log, .. } => log,
@@ -249,7 +256,7 @@ impl CallError {
     }
 }
 
-/// A digest was to serve that is not installed here.
+/// A version that is not installed here was to be activated.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no plugin with digest {} is loaded", .0.short())]
 pub struct NotInstalled(pub Digest);

@@ -1,6 +1,6 @@
-//! The golden cases that a component carries, run before it may serve. One that
-//! fails refuses the version, and its author is told the first differences, on
-//! one line: that is what a log and a list of files can show.
+//! Runs the golden cases that a component carries before it may serve. A failing case
+//! refuses the version. The refusal reports the first differences to its author on one
+//! line, because logs and lists of files show one line.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) async fn try_cases(
                 failures.add(line(&case.name, &error.to_string()));
                 unanswered += 1;
                 if unanswered >= limits::GOLDEN_UNANSWERED {
-                    // The others would be as much work for nothing.
+                    // The other cases would take as much work without showing more.
                     failures.untried = total - index - 1;
                     break;
                 }
@@ -39,10 +39,10 @@ pub(super) async fn try_cases(
             }
         };
         let case = Arc::clone(case);
-        // Both are as long as the plugin made them.
+        // The answer and the case are as long as the plugin made them.
         let failure = aside(move || {
             let difference = match &case.expect {
-                None => Some("the case expects nothing".to_owned()),
+                None => Some("the case has no expectation".to_owned()),
                 Some(_) => case.difference(&normalise(answer)),
             };
             difference.map(|difference| line(&case.name, &difference))
@@ -61,7 +61,7 @@ pub(super) async fn try_cases(
     })
 }
 
-/// Cases that failed: the first ones in words, the others by their number.
+/// Failed cases: the first ones in words, the others only counted.
 #[derive(Default)]
 struct Failures {
     told: Vec<String>,
@@ -84,15 +84,14 @@ impl Failures {
         }
         if self.untried > 0 {
             let untried = self.untried;
-            self.told.push(format!("{untried} cases were not tried"));
+            self.told.push(format!("{untried} cases were not run"));
         }
         self.told.join("; ")
     }
 }
 
-/// A failure on one line, as the log and the list of files show it. The name and the
-/// difference come out of the component, so they are not trusted to be short or free
-/// of control characters.
+/// Formats a failure on one line for the log and the list of files. The name and the
+/// difference come from the component, so they may be long and contain control characters.
 fn line(name: &str, failure: &str) -> String {
     let line: String = format!("{name}: {failure}")
         .trim()
@@ -145,17 +144,17 @@ mod tests {
     }
 
     #[test]
-    fn failing_cases_are_told_on_one_bounded_line() {
+    fn failing_cases_are_reported_on_one_bounded_line() {
         let line = report([
             line(
                 "lead",
-                "ok.items.0: expected 1, came 2\nok.notes: expected nothing, came []",
+                "ok.items.0: expected 1, got 2\nok.notes: expected nothing, got []",
             ),
             line("odd\u{1b}[2J", &"x\n".repeat(10_000)),
         ]);
         assert!(
             line.starts_with(
-                "lead: ok.items.0: expected 1, came 2; ok.notes: expected nothing, came []; odd [2J: "
+                "lead: ok.items.0: expected 1, got 2; ok.notes: expected nothing, got []; odd [2J: "
             ),
             "{line}"
         );
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_that_are_not_told_are_counted() {
+    fn cases_that_are_not_reported_are_counted() {
         let failures = 0..limits::GOLDEN_FAILURES_TOLD + 4;
         let line = report(failures.map(|number| line(&format!("case-{number}"), "differs")));
         assert!(

@@ -1,8 +1,7 @@
-//! What a component supplies, changed by chance: its bytes and custom sections, its
-//! golden cases, what it says of itself, its checks, replies, requests, templates and
-//! events. Whatever it is, the verdict comes without a panic, what is taken keeps to
-//! its bounds, and what is refused is refused in few words, since these go into logs
-//! and answers.
+//! Fuzz tests of everything that a component supplies: its bytes and custom sections,
+//! golden cases, description, checks, replies, requests, templates and events, changed at
+//! random. Whatever the input, the code returns a verdict without a panic, accepted input
+//! keeps to its bounds, and refusals are short, since they go into logs and answers.
 
 use leadhost_fuzz::holds;
 use leadhost_fuzz::proptest::prelude::any;
@@ -24,7 +23,7 @@ use crate::domain::exchange::{
 use crate::domain::plugin::{Description, SecretDeclaration};
 use crate::limits;
 
-/// A refusal in words, with what is said around what it repeats.
+/// Most bytes of a refusal, including the words around what it quotes.
 const FEW_WORDS: usize = 2 * limits::REFUSAL_BYTES;
 
 fn in_few_words<T, E: ToString>(verdict: Result<T, E>) -> Option<T> {
@@ -54,7 +53,7 @@ impl Chance {
         all[self.index(all.len())]
     }
 
-    /// Flips, inserts, takes out or doubles some of the bytes from `from` on.
+    /// Flips, inserts, removes or doubles some of the bytes from `from` on.
     fn change(&mut self, bytes: &mut Vec<u8>, from: usize) {
         for _ in 0..=self.below(4) {
             let from = from.min(bytes.len());
@@ -63,7 +62,7 @@ impl Chance {
             match self.below(5) {
                 0 if begin < bytes.len() => bytes[begin] ^= 1 << self.below(8),
                 1 if begin < bytes.len() => {
-                    // Where lengths are wrong, and what JSON is made of.
+                    // Bytes that make lengths wrong, and the characters of JSON.
                     let odd = b"\x00\x01\x7f\x80\xff\"{}[]:,\\u0-9e+";
                     bytes[begin] = odd[self.index(odd.len())];
                 }
@@ -80,7 +79,7 @@ impl Chance {
         }
     }
 
-    /// Puts something else in some places of a value.
+    /// Replaces some parts of a value.
     fn change_value(&mut self, value: &mut Value) {
         if self.below(12) == 0 {
             *value = match self.below(9) {
@@ -112,7 +111,7 @@ impl Chance {
     }
 }
 
-/// A component with a nested module that does nothing, and a section of names.
+/// Returns a component with a nested module that does nothing, and a section of names.
 fn component() -> Vec<u8> {
     let mut bytes = b"\0asm\x0d\0\x01\0".to_vec();
     bytes.extend([1, 8]);
@@ -120,7 +119,7 @@ fn component() -> Vec<u8> {
     append_custom(&bytes, "component-name", b"\0\x02\x01a").expect("it is a component")
 }
 
-/// Cases of several calls, with replies, requests, bodies and secrets.
+/// Returns cases of several calls, with replies, requests, bodies and secrets.
 fn cases() -> Vec<Case> {
     let slot = json!({"slot": {"function": "hmac-sha256-hex", "args": [{"secret": "k"}, {"literal": "c"}]}});
     let reply =
@@ -161,11 +160,12 @@ fn packed() -> Vec<u8> {
     pack(&cases()).expect("they are few")
 }
 
-/// The verdict over a component's bytes; what is taken keeps to its bounds.
+/// Returns the verdict about a component's bytes, and checks that accepted input keeps to
+/// its bounds.
 fn read(component: &[u8]) -> Option<Read> {
     let limit = 1 << 20;
     let read = Read::of(component, limit);
-    // It is what waits for files to be whole, and walks the same sections.
+    // The inbox uses this to wait for complete files, and it walks the same sections.
     let _ = in_few_words(read_section(component));
     let read = in_few_words(read)?;
     assert!(component.len() <= limit && read.cases.len() <= MAX_CASES);
@@ -184,7 +184,7 @@ fn read(component: &[u8]) -> Option<Read> {
 }
 
 #[test]
-fn fuzz_a_component_by_chance_is_read_or_refused_in_few_words() {
+fn fuzz_a_random_component_is_read_or_refused_in_few_words() {
     let key = signature::new_key().expect("a key");
     let own = signature::public_key(&key);
     let golden = append_section(&component(), &packed()).expect("a component");
@@ -192,7 +192,7 @@ fn fuzz_a_component_by_chance_is_read_or_refused_in_few_words() {
         .expect("a component")
         .expect("a key");
     assert_eq!(read(&whole).and_then(|read| read.signer), own);
-    // Anywhere, in the code, in the cases, in the signature.
+    // Changes begin anywhere: in the code, in the cases, in the signature.
     let starts = [0, 8, component().len(), golden.len(), golden.len() + 20];
     holds(2_000, any::<u64>(), |seed| {
         let chance = &mut Chance::of(*seed);
@@ -203,7 +203,7 @@ fn fuzz_a_component_by_chance_is_read_or_refused_in_few_words() {
             && changed != whole
             && read.signer == own
         {
-            panic!("bytes that nobody signed pass as signed");
+            panic!("unsigned bytes pass as signed");
         }
         if chance.below(16) == 0
             && let Err(why) = compile::translate(&changed)
@@ -214,7 +214,7 @@ fn fuzz_a_component_by_chance_is_read_or_refused_in_few_words() {
 }
 
 #[test]
-fn fuzz_a_golden_section_by_chance_is_unpacked_or_refused_in_few_words() {
+fn fuzz_a_random_golden_section_is_unpacked_or_refused_in_few_words() {
     let good = packed();
     holds(1_500, any::<u64>(), |seed| {
         let chance = &mut Chance::of(*seed);
@@ -229,7 +229,7 @@ fn fuzz_a_golden_section_by_chance_is_unpacked_or_refused_in_few_words() {
         };
         let component = append_section(&component(), &bytes).expect("a component");
         let read = read(&component);
-        // What is unpacked can be packed again, so no case grows in it.
+        // Unpacked cases can be packed again, so no case grows by unpacking.
         if let Some(read) = read {
             let again: Vec<Case> = read.cases.iter().map(|case| Case::clone(case)).collect();
             let again = pack(&again).expect("what came out goes in");
@@ -240,7 +240,7 @@ fn fuzz_a_golden_section_by_chance_is_unpacked_or_refused_in_few_words() {
 }
 
 #[test]
-fn fuzz_an_answer_to_a_golden_case_by_chance_has_a_difference_in_few_words() {
+fn fuzz_a_random_answer_to_a_golden_case_has_a_short_difference() {
     let cases = cases();
     holds(1_000, any::<u64>(), |seed| {
         let chance = &mut Chance::of(*seed);
@@ -248,7 +248,7 @@ fn fuzz_an_answer_to_a_golden_case_by_chance_has_a_difference_in_few_words() {
         let mut answer = case.expect.clone().expect("each expects something");
         chance.change_value(&mut answer);
         let difference = case.difference(&normalise(answer.clone()));
-        // Twenty lines, each with a place and two quotes of three hundred characters.
+        // Twenty lines, each with a path and two quotes of three hundred characters.
         assert!(difference.is_none_or(|told| told.len() < 21 * 3 * 310 * 4));
         let changed = Case {
             expect: Some(answer),
@@ -258,9 +258,9 @@ fn fuzz_an_answer_to_a_golden_case_by_chance_has_a_difference_in_few_words() {
     });
 }
 
-// ---- what it says
+// ---- descriptions and answers
 
-/// Texts and pieces that are right, nearly right, or anything.
+/// Texts and segments that are valid, nearly valid, or random.
 impl Chance {
     fn word(&mut self, right: &[&str]) -> String {
         if self.below(5) == 0 {
@@ -270,7 +270,7 @@ impl Chance {
         }
     }
 
-    /// Few as a rule, and sometimes more than are taken.
+    /// Usually a few, and sometimes more than allowed.
     fn many<T: Clone>(&mut self, most: usize, one: impl Fn(&mut Self) -> T) -> Vec<T> {
         match self.below(8) {
             0 => vec![one(self); most + 1],
@@ -387,7 +387,7 @@ impl Chance {
 }
 
 #[test]
-fn fuzz_what_a_plugin_says_by_chance_is_taken_or_refused_in_few_words() {
+fn fuzz_random_answers_of_a_plugin_are_accepted_or_refused_in_few_words() {
     holds(500, any::<u64>(), |seed| {
         let chance = &mut Chance::of(*seed);
         let description = chance.description();
@@ -419,7 +419,7 @@ fn fuzz_what_a_plugin_says_by_chance_is_taken_or_refused_in_few_words() {
 }
 
 #[test]
-fn fuzz_what_an_adapter_says_by_chance_is_taken_or_refused_in_few_words() {
+fn fuzz_random_answers_of_an_adapter_are_accepted_or_refused_in_few_words() {
     holds(500, any::<u64>(), |seed| {
         let chance = &mut Chance::of(*seed);
         let template = chance.template();

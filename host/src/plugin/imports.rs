@@ -1,12 +1,11 @@
-//! What a guest may import: nothing, or the parts of WASI 0.2 that interpreters
-//! cannot do without, made harmless and deterministic.
+//! The imports of a guest: none, or the parts of WASI 0.2 that interpreters need, made
+//! harmless and deterministic.
 //!
-//! The wall clock stands at the delivery's time of receipt. The monotonic clock
-//! starts at zero, moves a little with each look, and jumps over sleeps, so that
-//! no guest ever holds a thread by waiting. Random bytes follow from the
-//! delivery's id. There are no files, no sockets, no environment, no arguments;
-//! standard output and error go into one bounded log. So the same component
-//! with the same delivery gives the same bytes, every time.
+//! The wall clock always shows the delivery's time of receipt. The monotonic clock starts
+//! at zero, advances a little with each reading, and skips sleeps, so that no guest holds a
+//! thread by waiting. Random bytes derive from the delivery's id. There are no files, no
+//! sockets, no environment and no arguments; standard output and error go into one bounded
+//! log. So the same component with the same delivery returns the same bytes every time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,7 +24,7 @@ use super::instance::State;
 use crate::domain::time::{self, Micros};
 use crate::limits;
 
-/// Whether a component may import this, by its full name.
+/// Returns whether a component may import this interface, given its full name.
 pub fn is_offered(import: &str) -> bool {
     const PACKAGES: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
     import
@@ -39,11 +38,14 @@ pub fn is_offered(import: &str) -> bool {
         })
 }
 
-/// The linker for components that import something of WASI.
+/// Returns the linker for components that import something from WASI.
+///
+/// # Errors
+/// Returns an error if an interface cannot be added to the linker.
 pub fn wasi_linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    // Clocks and chance are replaced by ours.
+    // The host's deterministic clocks and random numbers replace the standard ones.
     linker.allow_shadowing(true);
     wall_clock::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
     monotonic_clock::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
@@ -54,7 +56,7 @@ pub fn wasi_linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>>
     Ok(linker)
 }
 
-/// The system of one call.
+/// The WASI environment of one call.
 pub struct Wasi {
     ctx: WasiCtx,
     table: ResourceTable,
@@ -66,8 +68,9 @@ pub struct Wasi {
 }
 
 impl Wasi {
-    /// `seed` names what is being computed: the delivery's id. `received_at` is
-    /// what the clock shows; a time that cannot be read is the epoch.
+    /// Creates the environment. `seed` identifies the work: the delivery's id.
+    /// `received_at` is the time that the wall clock shows, or the epoch if it cannot be
+    /// parsed.
     pub fn new(seed: &str, received_at: &str) -> Self {
         let log = Log::default();
         let mut table = ResourceTable::new();
@@ -90,7 +93,7 @@ impl Wasi {
         }
     }
 
-    /// What the guest wrote, line by line.
+    /// Returns what the guest wrote, line by line.
     pub fn log_lines(&self) -> Vec<String> {
         self.log.lines()
     }
@@ -141,7 +144,8 @@ impl WasiView for State {
     }
 }
 
-/// Only components linked with [`wasi_linker`] get here, and their calls have it.
+/// Only components linked with [`wasi_linker`] get here, and their calls have an
+/// environment.
 fn wasi(state: &mut State) -> &mut Wasi {
     state
         .wasi
@@ -174,7 +178,7 @@ impl wall_clock::Host for Wasi {
 
 impl monotonic_clock::Host for Wasi {
     fn now(&mut self) -> wasmtime::Result<u64> {
-        // A clock that stood still would make loops that wait for it endless.
+        // If the clock stood still, loops that wait for it would never end.
         self.monotonic = self.monotonic.saturating_add(1_000);
         Ok(self.monotonic)
     }
@@ -218,7 +222,7 @@ impl insecure_seed::Host for Wasi {
     }
 }
 
-/// A sleep: over as soon as it is looked at.
+/// A sleep that is over as soon as it is polled.
 struct Over;
 
 #[async_trait::async_trait]
@@ -226,8 +230,8 @@ impl Pollable for Over {
     async fn ready(&mut self) {}
 }
 
-/// Standard output and error together. What goes past the bound is dropped
-/// without an error: a talkative guest still does its work.
+/// Standard output and error together. Output past the bound is dropped without an error: a
+/// verbose guest still does its work.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -255,7 +259,7 @@ impl IsTerminal for Log {
 
 impl StdoutStream for Log {
     fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
-        // Only WASI 0.3 asks for this form, and it is not offered.
+        // Only WASI 0.3 uses this form, and it is not offered.
         Box::new(tokio::io::sink())
     }
 
@@ -310,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_follows_from_the_seed() {
+    fn random_bytes_derive_from_the_seed() {
         let draw = |seed: &str| Wasi::new(seed, "").draw(40);
         assert_eq!(draw("a"), draw("a"));
         assert_ne!(draw("a"), draw("b"));

@@ -1,11 +1,11 @@
-//! The watched folder: tells which component files came or changed, once they
-//! are complete. What to do with them is decided elsewhere.
+//! The watched folder: reports component files that are new or changed, once they are
+//! complete. Other modules decide what to do with them.
 //!
-//! A file is complete when it has been quiet for a moment and its sections end
-//! where the file ends; a half-written one is waited for. One that stays broken
-//! is handed on all the same, so that somebody hears why it is refused. Only
-//! names that end in `.wasm` and do not begin with a dot count. The folder is
-//! also looked at from time to time, since some file systems tell of nothing.
+//! A file is complete when it has not changed for a moment and its sections end where the
+//! file ends. The inbox waits for a half-written file. A file that stays broken is reported
+//! all the same, so that its refusal is visible. Only names that end in `.wasm` and do not
+//! begin with a dot count. The folder is also polled, since some file systems send no
+//! notifications.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 use crate::domain::plugin::Digest;
 use crate::limits;
 
-/// A file that is complete and that was not handed on with this content before.
+/// A complete file whose content was not reported before.
 #[derive(Debug)]
 pub struct InboxFile {
     pub path: PathBuf,
@@ -42,19 +42,22 @@ pub struct InboxError {
 pub struct Inbox {
     folder: Arc<Mutex<Folder>>,
     stirred: Arc<Notify>,
-    /// Tells of changes for as long as it lives.
+    /// Sends change notifications while it is alive.
     _watcher: Option<RecommendedWatcher>,
 }
 
-/// So long a file must have been quiet.
+/// How long a file must have been unchanged.
 const QUIET: Duration = Duration::from_millis(250);
-/// So long a file that is not whole is waited for.
+/// How long the inbox waits for an incomplete file.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// So often the folder is looked at without being told.
+/// How often the folder is polled without a notification.
 pub const POLL: Duration = Duration::from_secs(2);
 
 impl Inbox {
-    /// Files that are there already come first.
+    /// Watches a folder. Files that are already there are reported first.
+    ///
+    /// # Errors
+    /// Returns [`InboxError`] if the folder cannot be read.
     pub fn watch(dir: &Path) -> Result<Self, InboxError> {
         fs::read_dir(dir).map_err(|source| InboxError {
             path: dir.to_owned(),
@@ -68,14 +71,14 @@ impl Inbox {
         })
     }
 
-    /// Waits for the next file. Nothing is lost when the future is dropped.
+    /// Waits for the next file. Dropping the future loses no file.
     pub async fn next(&mut self) -> InboxFile {
         loop {
             let wait = self.look().await;
             if let Some(file) = lock(&self.folder).ready.pop_front() {
                 return file;
             }
-            // Told or not, look again after that long.
+            // Look again after this long, with or without a notification.
             let _ = tokio::time::timeout(wait, self.stirred.notified()).await;
         }
     }
@@ -90,8 +93,7 @@ impl Inbox {
 
 fn watcher(dir: &Path, stirred: Arc<Notify>) -> Option<RecommendedWatcher> {
     let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Looking at the folder is an event too: told of it, it would be
-        // looked at without end.
+        // Reading the folder causes events too; reacting to them would never end.
         if !event.is_ok_and(|event| event.kind.is_access()) {
             stirred.notify_one();
         }
@@ -103,7 +105,7 @@ fn watcher(dir: &Path, stirred: Arc<Notify>) -> Option<RecommendedWatcher> {
     match made {
         Ok(watcher) => Some(watcher),
         Err(error) => {
-            tracing::warn!(inbox = %dir.display(), %error, "the system does not tell of changes in the inbox; it is looked at every two seconds");
+            tracing::warn!(inbox = %dir.display(), %error, "inbox change notifications are not available; polling every two seconds");
             None
         }
     }
@@ -113,11 +115,11 @@ fn lock(folder: &Mutex<Folder>) -> MutexGuard<'_, Folder> {
     folder.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is known of the folder, without tasks and timers.
+/// The state of the folder, without tasks and timers.
 struct Folder {
     dir: PathBuf,
     files: HashMap<PathBuf, Known>,
-    /// What was last handed on under each path.
+    /// The content that was last reported for each path.
     handed_on: HashMap<PathBuf, Digest>,
     ready: VecDeque<InboxFile>,
     unreadable: bool,
@@ -160,7 +162,7 @@ impl Folder {
         }
     }
 
-    /// Finds what is complete; the answer is when to look again.
+    /// Finds complete files. Returns how long to wait before the next look.
     fn look(&mut self, now: Instant) -> Duration {
         let paths = match self.component_files() {
             Ok(paths) => {
@@ -169,7 +171,7 @@ impl Folder {
             }
             Err(error) => {
                 if !self.unreadable {
-                    tracing::warn!(inbox = %self.dir.display(), %error, "the inbox cannot be read");
+                    tracing::warn!(inbox = %self.dir.display(), %error, "inbox cannot be read");
                 }
                 self.unreadable = true;
                 return POLL;
@@ -178,7 +180,7 @@ impl Folder {
         self.files.retain(|path, _| paths.contains(path));
         let mut wait = POLL;
         for path in paths {
-            // A file that went away in the meantime is not there.
+            // The file was removed in the meantime.
             let Ok(stamp) = Stamp::of(&path) else {
                 continue;
             };
@@ -218,7 +220,7 @@ impl Folder {
         let bytes = match read(path) {
             Ok(bytes) => bytes,
             Err(error) => {
-                tracing::warn!(file = %path.display(), %error, "a file in the inbox cannot be read; it is left until it changes");
+                tracing::warn!(file = %path.display(), %error, "inbox file cannot be read; skipped until it changes");
                 return Taken::Settled;
             }
         };
@@ -255,7 +257,7 @@ impl Folder {
 }
 
 enum Taken {
-    /// Handed on, known already, or unreadable: nothing to do until it changes.
+    /// Reported, already known, or unreadable: nothing to do until it changes.
     Settled,
     NotYet,
 }
@@ -274,7 +276,7 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether nothing is missing at the end. What is no component at all is whole:
+/// Returns whether the file is complete. A file that is no component counts as complete:
 /// more bytes would not make it one.
 fn is_whole(bytes: &[u8]) -> bool {
     const HEADER: usize = 8;
@@ -323,7 +325,7 @@ mod tests {
             fs::write(self.dir.path().join(name), bytes).unwrap();
         }
 
-        /// What is handed on, after so many milliseconds.
+        /// Returns the files that are reported after so many milliseconds.
         fn after(&mut self, millis: u64) -> Vec<Vec<u8>> {
             self.now += Duration::from_millis(millis);
             self.folder.look(self.now);
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_handed_on_once_it_is_quiet_and_once_only() {
+    fn a_file_is_reported_when_it_is_quiet_and_only_once() {
         let mut watched = Watched::new();
         watched.write("a.wasm", &component("a"));
         assert!(watched.after(0).is_empty());
@@ -342,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_written_file_is_waited_for() {
+    fn a_half_written_file_is_not_reported() {
         let mut watched = Watched::new();
         let whole = component("some name");
         watched.write("a.wasm", &whole[..10]);
@@ -354,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_stays_broken_is_handed_on_in_the_end() {
+    fn a_file_that_stays_broken_is_reported_in_the_end() {
         let mut watched = Watched::new();
         let half = &component("some name")[..10];
         watched.write("a.wasm", half);
@@ -364,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn touched_or_put_back_it_is_the_same_file_but_new_content_is_new() {
+    fn a_file_is_reported_again_only_if_its_content_changed() {
         let mut watched = Watched::new();
         watched.write("a.wasm", &component("a"));
         watched.after(0);
@@ -393,7 +395,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_folder_tells_of_a_file_that_comes_later() {
+    async fn a_file_that_is_added_later_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let mut inbox = Inbox::watch(dir.path()).unwrap();
         let temporary = dir.path().join(".a.tmp");
@@ -405,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_named() {
+    fn a_missing_folder_is_named() {
         let error = Inbox::watch(Path::new("/nonexistent/inbox")).err().unwrap();
         assert!(error.to_string().contains("/nonexistent/inbox"));
     }

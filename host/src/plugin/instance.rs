@@ -1,9 +1,9 @@
-//! One call: a fresh store and a fresh instance under limits, thrown away
-//! after it. Nothing that a guest leaves behind reaches another call.
+//! One call: a fresh store and a fresh instance under limits, dropped after the call. No
+//! state of a guest reaches another call.
 //!
-//! A call is a fiber that gives way with every tick, and may go on on another
-//! thread. Its time is the processor time of its slices: a busy machine is not
-//! the plugin's fault. A call whose caller is gone ends at the next tick.
+//! A call is a fiber that yields with every tick and may continue on another thread. Its
+//! time is the processor time of its slices, so a busy machine is not counted against the
+//! plugin. A call whose caller is gone ends at the next tick.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,26 +17,26 @@ use super::imports::Wasi;
 use super::memory::{Bounds, MemoryExceeded, Pool, PoolExhausted};
 use super::schedule::processor_time_of_slice;
 
-/// What a store carries.
+/// The data of a store.
 pub struct State {
     pub bounds: Bounds,
-    /// Only of components that import something of WASI.
+    /// Only for components that import something from WASI.
     pub wasi: Option<Box<Wasi>>,
 }
 
-/// What a call may take.
+/// The limits of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
-    /// Bytes, all memories together.
+    /// Bytes of all linear memories together.
     pub memory: usize,
-    /// Bytes that come out of the guest.
+    /// Bytes that the guest may return.
     pub output: usize,
     pub time: Duration,
-    /// Past `time` the call is only cancelled, not held against the plugin.
+    /// A call past `time` is only cancelled, and not counted against the plugin.
     pub inline: bool,
 }
 
-/// Between a caller and its call: gone means that nobody waits any more.
+/// State shared by a caller and its call. `gone` means that the caller no longer waits.
 #[derive(Debug, Default)]
 pub struct Ticket {
     gone: AtomicBool,
@@ -61,7 +61,7 @@ impl Ticket {
     }
 }
 
-/// A store under limits, whose time runs from now.
+/// Returns a store under limits. Its time runs from now.
 pub fn store(
     engine: &Engine,
     allowance: Allowance,
@@ -82,7 +82,7 @@ pub fn store(
     let mut before = Duration::ZERO;
     let watched = Arc::clone(ticket);
     store.epoch_deadline_callback(move |_| {
-        // Each time a slice ends here, so this one's time is all there is to add.
+        // A slice ends at each callback, so adding this slice's time is enough.
         before += processor_time_of_slice();
         let over = watched.is_given_up() || before >= allowance.time;
         Ok(if over {
@@ -94,8 +94,12 @@ pub fn store(
     store
 }
 
-/// What a call in this store came to. The second part of the answer is what the
-/// guest wrote to its standard output and error.
+/// Returns the result of a call in this store, with what the guest wrote to standard output
+/// and error.
+///
+/// # Errors
+/// Returns a [`CallError`] if the guest failed, exceeded a limit, or broke a rule of the
+/// host.
 pub fn conclude<T>(
     store: &Store<State>,
     allowance: Allowance,
@@ -141,7 +145,8 @@ fn explain(error: &wasmtime::Error, allowance: Allowance, log: Vec<String>) -> C
     }
 }
 
-/// What happened, then where it happened if the component has names for that.
+/// Returns the root cause, then the functions in which it happened if the component has
+/// names for them.
 fn cause_first(error: &wasmtime::Error) -> String {
     const FRAMES: usize = 5;
     let mut message = error.root_cause().to_string();

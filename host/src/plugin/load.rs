@@ -1,6 +1,6 @@
-//! A component on its way to serving: checked, compiled, linked, tried out.
-//! Everything that can be found wrong before a delivery meets it is found here,
-//! and said in words for its author. Nothing here makes it serve.
+//! Loading a component: it is checked, compiled, linked and tried. Everything that can be
+//! found wrong before the component gets a delivery is found here, and reported in words
+//! for its author. Nothing here activates it.
 
 use std::sync::Arc;
 
@@ -29,28 +29,28 @@ pub struct Loaded {
     pub digest: Digest,
     pub kind: PluginKind,
     pub description: Description,
-    /// Package and version of the contract: `leadhost:converter@1.0.0`.
+    /// Package and version of the contract, such as `leadhost:converter@1.0.0`.
     pub contract: String,
-    /// Of the component.
+    /// Size of the component.
     pub bytes: u64,
     pub loaded_at: Micros,
-    /// Whose signature it bears.
+    /// The key that the component is signed with.
     pub signer: Option<PublicKey>,
-    /// Secrets that replies and handshakes of its golden cases show.
+    /// Secrets that replies and handshakes of its golden cases use.
     pub reply_slots: Vec<ReplySlot>,
     pub(super) imports_wasi: bool,
     pub(super) guest: Guest,
-    /// None: no configuration is taken.
+    /// `None` if the plugin takes no configuration.
     pub(super) schema: Option<Bounded>,
 }
 
-/// A version that passed everything, and what was learnt about it.
+/// A version that passed its trial, and what the trial showed.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub loaded: Arc<Loaded>,
-    /// Golden cases that it carries, all passed.
+    /// The number of golden cases that it carries. All of them passed.
     pub golden: u32,
-    /// What it checks under the empty configuration; nothing where it needs one.
+    /// Its sender checks under the empty configuration; none if it needs a configuration.
     pub checks: SenderChecks,
 }
 
@@ -79,8 +79,13 @@ impl Loaded {
 }
 
 impl Plugins {
-    /// What of each of these configurations the plugin's schema refuses, one list
-    /// for each; of a plugin without a schema, whatever is configured.
+    /// Returns the faults that the plugin's schema finds in each of these configurations,
+    /// one list for each. For a plugin without a schema, any configuration that is not
+    /// empty is a fault.
+    ///
+    /// # Errors
+    /// Returns [`LoadError::Schema`] if the schema cannot be used, and [`LoadError::Host`]
+    /// if the check itself failed.
     pub async fn config_faults(
         &self,
         loaded: &Loaded,
@@ -123,18 +128,19 @@ pub(super) async fn prepare(trial: &mut Trial, wasm: Vec<u8>) -> Result<Prepared
     trial.within(try_out(&plugins, read, linked)).await?
 }
 
-/// What its bytes say without anything of it being run.
+/// What the component's bytes show before any of it is run.
 pub(super) struct Read {
     digest: Digest,
     bytes: usize,
     pub(super) signer: Option<PublicKey>,
     pub(super) reply_slots: Vec<ReplySlot>,
-    /// In memory they are many times as large as in the component.
+    /// They take many times as much memory as in the component.
     pub(super) cases: Aside<Vec<Arc<Case>>>,
 }
 
 impl Read {
-    /// Goes through all of the bytes several times, so never where requests are served.
+    /// Reads all of the bytes several times, so it must not run on threads that serve
+    /// requests.
     pub(super) fn of(wasm: &[u8], limit: usize) -> Result<Self, LoadError> {
         refuse_foreign_bytes(wasm, limit)?;
         let cases = golden_cases(wasm)?;
@@ -149,7 +155,7 @@ impl Read {
     }
 }
 
-/// Asks it everything that it is asked before it may serve.
+/// Makes all calls of a trial.
 async fn try_out(plugins: &Plugins, read: Read, linked: Linked) -> Result<Prepared, LoadError> {
     let (description, schema) = described(plugins, &read.digest, &linked).await?;
     let loaded = Arc::new(Loaded {
@@ -166,7 +172,7 @@ async fn try_out(plugins: &Plugins, read: Read, linked: Linked) -> Result<Prepar
             .expect("the trial of `describe` has dropped its handle"),
         schema,
     });
-    // It also shows that the schema is one.
+    // This also shows whether the schema is valid.
     let empty_fits = plugins
         .config_faults(&loaded, &[json!({})])
         .await?
@@ -197,7 +203,7 @@ fn refuse_foreign_bytes(wasm: &[u8], limit: usize) -> Result<(), LoadError> {
     if let Some(Precompiled::Component | Precompiled::Module) = Engine::detect_precompiled(wasm) {
         return Err(LoadError::Precompiled);
     }
-    // Magic, then a version that says 1 for modules and 13, layer 1, for components.
+    // The magic bytes, then a version: 1 for modules; 13, layer 1, for components.
     match wasm.strip_prefix(b"\0asm") {
         None => Err(LoadError::NotWasm),
         Some([1, 0, 0, 0, ..]) => Err(LoadError::CoreModule),
@@ -223,7 +229,7 @@ struct Linked {
     guest: Arc<Guest>,
     offer: &'static Offer,
     imports_wasi: bool,
-    /// Its machine code takes a while to unmap where it is refused.
+    /// Unmapping its machine code takes a while if the component is refused.
     _code: Aside<Component>,
 }
 
@@ -238,7 +244,7 @@ async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linke
                     tracing::warn!(
                         error = format!("{error:#}"),
                         digest = digest.short(),
-                        "a compiled plugin does not fit this program; compiling it again"
+                        "compiled plugin does not match this program; compiling it again"
                     );
                     plugins.0.compilation.forget(&digest);
                     None
@@ -254,7 +260,8 @@ async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linke
             let engine = plugins.0.engine.clone();
             aside(move || load_code(&engine, &code))
                 .await?
-                // Just compiled by this program, it can only be too large for the pool.
+                // The code was just compiled by this program, so it can only be too large
+                // for the pool.
                 .map_err(|error| LoadError::NeedsTooMuch {
                     what: error.root_cause().to_string(),
                 })?
@@ -269,8 +276,8 @@ async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linke
     reason = "compiled code is loaded as it is; these bytes come from our own compiler or passed the hash of a file in a folder that only the service's user can write"
 )]
 fn load_code(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: see the reason above; bytes from elsewhere never get here, since
-    // uploads that are compiled code are refused.
+    // SAFETY: see the reason above. Bytes from elsewhere never get here, since uploads of
+    // compiled code are refused.
     unsafe { Component::deserialize(engine, code) }
 }
 
@@ -298,8 +305,8 @@ fn link_component(plugins: &Plugins, component: &Component) -> Result<Linked, Lo
     })
 }
 
-/// The contract that the component claims to keep. One that claims to be both a
-/// converter and an adapter would be two plugins under one name.
+/// Returns the contract that the component claims to implement. A component that claims to
+/// be both a converter and an adapter would be two plugins under one name.
 fn claimed_offer(engine: &Engine, component: &Component) -> Result<&'static Offer, LoadError> {
     let ty = component.component_type();
     let exports: Vec<&str> = ty.exports(engine).map(|(name, _)| name).collect();
@@ -323,9 +330,12 @@ fn claimed_offer(engine: &Engine, component: &Component) -> Result<&'static Offe
     let wants = first_of(wants.iter().map(String::as_str));
     Err(LoadError::Incompatible {
         wants: match (wants.is_empty(), exports.is_empty()) {
-            (false, _) => wants.join(" and "),
-            (true, false) => format!("of whoever calls {}", first_of(exports).join(", ")),
-            (true, true) => "of nobody: it exports nothing".to_owned(),
+            (false, _) => format!("the contract {}", wants.join(" and ")),
+            (true, false) => format!(
+                "no contract of this host: it exports {}",
+                first_of(exports).join(", ")
+            ),
+            (true, true) => "no contract: it exports nothing".to_owned(),
         },
         offered: abi::OFFERED
             .iter()
@@ -345,7 +355,7 @@ fn package_of(export: &str) -> String {
     }
 }
 
-/// Whether anything of WASI is imported.
+/// Returns whether the component imports anything from WASI.
 fn check_imports(engine: &Engine, component: &Component) -> Result<bool, LoadError> {
     let ty = component.component_type();
     let mut wasi = false;
@@ -367,9 +377,9 @@ fn check_imports(engine: &Engine, component: &Component) -> Result<bool, LoadErr
     }
 }
 
-/// Whether there are instances inside each other past so many levels. A component of
-/// some kilobytes can have more of them than a stack has room for, and the runtime
-/// walks them by recursion as [`holds_only_types`] does.
+/// Returns whether instances are nested deeper than `levels`. A component of some kilobytes
+/// can have more levels than a stack has room for, and both the runtime and
+/// [`holds_only_types`] walk them recursively.
 fn is_deeper_than(levels: usize, engine: &Engine, item: &ComponentItem) -> bool {
     let ComponentItem::ComponentInstance(instance) = item else {
         return false;
@@ -392,12 +402,12 @@ fn check_needs(component: &Component, memory: usize) -> Result<(), LoadError> {
     const PAGE: u64 = 64 << 10;
     let too_much = |what: String| Err(LoadError::NeedsTooMuch { what });
     let Some(needs) = component.resources_required() else {
-        return too_much("core modules that it does not carry itself".to_owned());
+        return too_much("core modules that it does not contain".to_owned());
     };
     let initial = needs.max_initial_memory_size.unwrap_or(0) * PAGE;
     if initial > memory as u64 {
         return too_much(format!(
-            "a memory of {initial} bytes; the limit is {memory} (plugins.memory_mib)"
+            "an initial memory of {initial} bytes; the limit is {memory} (plugins.memory_mib)"
         ));
     }
     if needs.num_memories > limits::PLUGIN_MEMORIES {
@@ -419,10 +429,10 @@ fn check_needs(component: &Component, memory: usize) -> Result<(), LoadError> {
     Ok(())
 }
 
-// ---- trying it out
+// ---- trial
 
-/// What it says of itself and the schema in it, looked at on the thread of the call:
-/// both are as long as the plugin made them.
+/// Returns the component's description and its schema. Both are checked on the thread of
+/// the call, since they are as long as the plugin made them.
 async fn described(
     plugins: &Plugins,
     digest: &Digest,
@@ -462,7 +472,7 @@ async fn checks_without_configuration(
         .map_err(tried("sender-checks"))?;
     match answer {
         Ok(checks) => Ok(checks),
-        // Without a configuration that it needs it cannot know.
+        // Without the configuration that it needs, the plugin cannot name its checks.
         Err(_) if !empty_fits => Ok(SenderChecks::default()),
         Err(problem) => Err(LoadError::Description(format!(
             "`sender-checks` refuses the empty configuration, which its schema allows: {}",
@@ -480,7 +490,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_are_no_component_are_told_apart() {
+    fn the_reasons_why_bytes_are_no_component_are_distinguished() {
         let kind = |bytes: &[u8]| refuse_foreign_bytes(bytes, 100).map_err(|error| error.kind());
         assert_eq!(kind(b""), Err("empty"));
         assert_eq!(kind(&[0; 101]), Err("too_large"));

@@ -1,6 +1,6 @@
-//! What one call may take of the machine. Memory is counted over all linear
-//! memories of the instance together; going past it ends the call, because a
-//! guest's allocator that is told "no" fails in ways that explain nothing.
+//! The memory limit of a call. Memory is counted over all linear memories of the instance
+//! together. A call that exceeds it ends, because the error messages of a guest whose
+//! allocator fails explain nothing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Bounds {
 impl Bounds {
     pub fn new(memory_limit: usize, pool: Arc<Pool>) -> Self {
         Self {
-            // One call has no more than all.
+            // One call may not have more than all calls together.
             memory_limit: memory_limit.min(pool.whole),
             memory: 0,
             pool,
@@ -34,8 +34,8 @@ impl Drop for Bounds {
     }
 }
 
-/// What the memories of all calls that are under way may have together, so that calls
-/// that each keep their own bound do not take more than the machine has.
+/// The memory that all calls in progress share, so that calls that each keep to their own
+/// limit do not take more than the machine has.
 #[derive(Debug)]
 pub struct Pool {
     whole: usize,
@@ -43,7 +43,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A part of what this process may use.
+    /// Creates a pool with a fraction of the memory that this process may use.
     pub fn of_memory(may_use: Option<u64>) -> Self {
         let share = may_use.map_or(u64::MAX, |bytes| bytes / limits::PLUGINS_PART_OF_MEMORY);
         let whole = usize::try_from(share).unwrap_or(usize::MAX);
@@ -65,25 +65,25 @@ impl Pool {
     }
 }
 
-/// The error by which a call ends because others have the memory.
+/// The error that ends a call because other calls use all the shared memory.
 #[derive(Debug)]
 pub struct PoolExhausted;
 
 impl fmt::Display for PoolExhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("other calls have the memory that plugins may use together")
+        f.write_str("other calls use all the memory that plugins share")
     }
 }
 
 impl std::error::Error for PoolExhausted {}
 
-/// The error by which a call over its memory ends.
+/// The error that ends a call that exceeds its memory limit.
 #[derive(Debug)]
 pub struct MemoryExceeded;
 
 impl fmt::Display for MemoryExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the plugin's memory limit is reached")
+        f.write_str("the call reached the plugin's memory limit")
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_share_a_pool_and_give_back_what_they_had() {
+    fn calls_share_a_memory_pool_and_return_what_they_used() {
         let page = 1 << 16;
         let memory = 3 * page as u64 * limits::PLUGINS_PART_OF_MEMORY;
         let pool = Arc::new(Pool::of_memory(Some(memory)));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn memories_are_summed_and_the_first_byte_too_many_is_an_error() {
+    fn memories_are_summed_and_exceeding_the_limit_is_an_error() {
         let mut bounds = bounds(3 << 16);
         assert!(bounds.memory_growing(0, 1 << 16, None).expect("fits"));
         assert!(bounds.memory_growing(0, 1 << 16, None).expect("fits"));

@@ -1,12 +1,12 @@
-//! Plugins at work: components compiled once, kept by digest, swapped whole
-//! while calls run, and called with a fresh instance under limits each time.
+//! The plugin runtime: components are compiled once, kept by digest, replaced as a whole
+//! while calls run, and called under limits, each time with a fresh instance.
 //!
-//! The rules inside. A version is prepared (compiled, linked, tried, its golden
-//! cases run) before anybody can see it. Guests run on threads of their own,
-//! never on those that serve, in slices, and each connection gets its share. A call gives an answer or a [`CallError`] that
-//! says whether the version is at fault. This module knows nothing of the store
-//! and decides nothing about deliveries. Only it names the runtime, and only
-//! `abi/` names generated bindings.
+//! The rules of this module: A version is prepared (compiled, linked, tried, its golden
+//! cases run) before it becomes visible. Guests run in slices on threads of their own,
+//! never on those that serve requests, and each connection gets its share. A call returns
+//! an answer or a [`CallError`] that says whether the version is at fault. This module does
+//! not know the store and decides nothing about deliveries. Only this module names the
+//! WebAssembly runtime, and only `abi/` names generated bindings.
 
 mod abi;
 #[cfg(feature = "bench")]
@@ -66,28 +66,28 @@ use crate::config;
 use crate::domain::plugin::Digest;
 use crate::limits;
 
-/// How long a call may compute.
+/// The processor time that a call may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// Inside a request: short, and past it the delivery waits for the worker.
+    /// Inside a request: short. Past it the delivery waits for the worker.
     Inline,
-    /// As short as inside a request, for an answer that the request cannot do
-    /// without: it waits longer for its turn.
+    /// As short as inside a request, for an answer that the request needs: the call waits
+    /// longer for its turn.
     Brief,
-    /// The worker's: past it the version is at fault.
+    /// The worker's budget: past it the version is at fault.
     Worker,
-    /// The worker's, for somebody who asks for this very call: it is made also where
-    /// the version is not tried for now.
+    /// The worker's budget, for an operator who requests this very call: it is made even
+    /// while the circuit breaker is open.
     Operator,
-    /// The worker's, for a version that is tried before it may serve: its failures
-    /// count for no connection.
+    /// The worker's budget, for the trial of a version: its failures count for no
+    /// connection.
     Trial,
 }
 
-/// What a guest is doing for a call.
+/// The guest's work for a call.
 type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
-/// Who pays for a call, and how long it may compute.
+/// The lane and version that pay for a call, and its budget.
 #[derive(Clone, Copy)]
 struct Whose<'a> {
     lane: &'a str,
@@ -95,12 +95,12 @@ struct Whose<'a> {
     budget: Budget,
 }
 
-/// The contracts that this host offers: `leadhost:converter@1.0.0` and more.
+/// Returns the contracts that this host offers, such as `leadhost:converter@1.0.0`.
 pub fn contracts() -> impl Iterator<Item = &'static str> {
     abi::OFFERED.iter().map(|offer| offer.contract)
 }
 
-/// All plugins of this process. Clones are the same.
+/// All plugins of this process. Clones share the same state.
 #[derive(Clone)]
 pub struct Plugins(Arc<Inner>);
 
@@ -125,8 +125,12 @@ struct Inner {
 }
 
 impl Plugins {
-    /// Compiles in a child process where this program is the service, else in
-    /// this one.
+    /// Starts the runtime. It compiles in a child process if this program is the service,
+    /// and otherwise in this process.
+    ///
+    /// # Errors
+    /// Returns an error if the engine cannot be configured, a thread cannot be started, or
+    /// the folder for compiled code cannot be used.
     pub fn new(
         config: &config::Plugins,
         data_dir: &Path,
@@ -135,6 +139,10 @@ impl Plugins {
         Self::with_compiler(config, data_dir, clock, Compiler::of_this_program())
     }
 
+    /// Like [`Plugins::new`], with a given compiler.
+    ///
+    /// # Errors
+    /// As for [`Plugins::new`].
     pub fn with_compiler(
         config: &config::Plugins,
         data_dir: &Path,
@@ -148,7 +156,7 @@ impl Plugins {
         };
         let memory = config.memory_mib << 20;
         let component_bytes = config.component_mib << 20;
-        // Half of the calls may be slow, so that a quick one always finds a place.
+        // Only half of the calls may be slow, so that a quick one always finds a place.
         let calls = threads * limits::CALLS_PER_THREAD;
         let bounds = Bounds {
             waiting: config.queue,
@@ -190,15 +198,18 @@ impl Plugins {
         })))
     }
 
-    // ---- which versions there are
+    // ---- versions
 
-    /// Makes a version callable by its digest.
+    /// Installs a version, so that it can be called by its digest.
     pub fn install(&self, loaded: &Arc<Loaded>) {
         self.0.registry.install(loaded);
     }
 
-    /// Makes an installed version serve under its name; the one that served
-    /// before is returned, stays installed, and finishes the calls that it began.
+    /// Activates an installed version under its name. Returns the version that served
+    /// before, which stays installed and finishes the calls that it began.
+    ///
+    /// # Errors
+    /// Returns [`NotInstalled`] if no version with this digest is installed.
     pub fn activate(
         &self,
         name: &str,
@@ -221,8 +232,8 @@ impl Plugins {
         self.0.registry.by_digest(digest)
     }
 
-    /// Forgets a version. Its memory is given back when the last call on it
-    /// ends; that takes a while, so it happens on a thread of its own.
+    /// Uninstalls a version. Its memory is freed when the last call on it ends; that takes
+    /// a while, so it happens on a thread of its own.
     pub fn retire(&self, digest: &Digest) {
         self.0.breakers.forget(digest);
         if let Some(loaded) = self.0.registry.retire(digest) {
@@ -234,21 +245,22 @@ impl Plugins {
         self.0.registry.list()
     }
 
-    /// Connections for which a version is not tried for now.
+    /// Returns the open circuits: versions that are called less often for a connection.
     pub fn open_breakers(&self) -> Vec<Open> {
         self.0.breakers.open()
     }
 
-    /// Every version is tried again for every connection: an operator changed something.
+    /// Closes all circuits, after an operator changed something.
     pub fn close_circuits(&self) {
         self.0.breakers.close_all();
     }
 
-    /// Runs the host's own work on what a plugin gave on the plugins' threads: its
-    /// lane pays for it, and it gives way by [`give_way`].
+    /// Runs the host's own work on a plugin's result on the plugins' threads. The lane pays
+    /// for it, and the work yields with [`give_way`].
     ///
     /// # Errors
-    /// [`CallError::Busy`] where too much waits, [`CallError::ShuttingDown`].
+    /// Returns [`CallError::Busy`] if too much work waits, and [`CallError::ShuttingDown`]
+    /// if the runtime is closed.
     pub async fn compute<T: Send + 'static>(
         &self,
         lane: &str,
@@ -258,21 +270,21 @@ impl Plugins {
         self.0.compute(lane, digest, work).await
     }
 
-    /// Calls that wait to begin, and calls that have begun.
+    /// Returns the number of calls that wait to begin, and of calls in progress.
     pub fn load(&self) -> (usize, usize) {
         self.0.threads.load()
     }
 
-    /// Takes no more calls; those that wait hear [`CallError::ShuttingDown`],
-    /// those that run end by themselves.
+    /// Stops taking calls. Calls that wait get [`CallError::ShuttingDown`]; calls in
+    /// progress finish.
     pub fn close(&self) {
         self.0.threads.close();
     }
 }
 
 impl Inner {
-    /// Runs `guest` on a thread for guests. The second part of the answer is
-    /// what it wrote to its standard output and error.
+    /// Runs `guest` on a thread for guests. Returns its answer and what it wrote to
+    /// standard output and error.
     async fn call<T: Send + 'static>(
         &self,
         whose: Whose<'_>,
@@ -288,7 +300,7 @@ impl Inner {
             inline,
         };
         let ticket = Arc::new(Ticket::default());
-        // Also when the caller is dropped.
+        // Gives up the call even if the caller is dropped.
         let waiting = Waiting(Arc::clone(&ticket));
         let (answer, answered) = oneshot::channel();
         let engine = self.engine.clone();
@@ -306,7 +318,7 @@ impl Inner {
             let result = instance::conclude(&store, allowance, result);
             drop(store);
             drop(running);
-            // Nobody waits any more: then nobody misses it.
+            // Fails if the caller no longer waits, and then the result is not needed.
             let _ = answer.send(result);
         });
         let work = Work {
@@ -320,8 +332,8 @@ impl Inner {
             budget_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
             inline,
         };
-        // The budget is processor time; the wall clock has the last word. Who was
-        // begun and did not get that much of the processor is not at fault.
+        // The budget is processor time, and a limit on wall-clock time applies as well. A
+        // call that began and did not get its processor time is not at fault.
         let at_least = match whose.budget {
             Budget::Inline => Duration::ZERO,
             Budget::Brief => limits::BRIEF_CALL_PATIENCE,
@@ -333,7 +345,7 @@ impl Inner {
             Ok(Err(_)) if evicted.is_set() && inline => Err(out_of_time),
             Ok(Err(_)) if evicted.is_set() => Err(CallError::Busy),
             Ok(Err(_)) if waiting.0.has_started() => Err(CallError::Trapped {
-                message: "the host failed at it; its log says more".to_owned(),
+                message: "the host failed during the call; see its log".to_owned(),
                 log: Vec::new(),
             }),
             Ok(Err(_)) => Err(CallError::ShuttingDown),
@@ -342,8 +354,8 @@ impl Inner {
         }
     }
 
-    /// Runs the host's own work on what a plugin gave, which its lane pays for.
-    /// It gives way by [`give_way`].
+    /// Runs the host's own work on a plugin's result. The lane pays for it, and the work
+    /// yields with [`give_way`].
     async fn compute<T: Send + 'static>(
         &self,
         lane: &str,

@@ -1,6 +1,5 @@
-//! Which versions are loaded and which of them serve. Readers see one whole
-//! table; a change makes a new one and swaps it in. A call keeps the version
-//! that it began with.
+//! The loaded versions, and which of them are active. Readers see one consistent table; a
+//! change makes a new table and swaps it in. A call keeps the version that it began with.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ struct Table {
     active: HashMap<String, Arc<Loaded>>,
 }
 
-/// A loaded version, for those who watch.
+/// A loaded version in a listing.
 #[derive(Clone)]
 pub struct Listed {
     pub loaded: Arc<Loaded>,
@@ -40,6 +39,11 @@ impl Registry {
         });
     }
 
+    /// Makes an installed version the active one of its name. Returns the version that was
+    /// active before.
+    ///
+    /// # Errors
+    /// Returns [`NotInstalled`] if no version with this digest is installed.
     pub fn activate(
         &self,
         name: &str,
@@ -64,7 +68,7 @@ impl Registry {
         self.table.load().by_digest.get(digest).cloned()
     }
 
-    /// Takes a version out, also where it serves.
+    /// Removes a version, even if it is active.
     pub fn retire(&self, digest: &Digest) -> Option<Arc<Loaded>> {
         let before = self.table.rcu(|table| {
             let mut table = Table::clone(table);
@@ -75,7 +79,7 @@ impl Registry {
         before.by_digest.get(digest).cloned()
     }
 
-    /// By name, then version, then digest.
+    /// Returns all versions, sorted by name, then version, then digest.
     pub fn list(&self) -> Vec<Listed> {
         let table = self.table.load();
         let mut list: Vec<Listed> = table

@@ -1,7 +1,6 @@
-//! What the golden cases of a component show of its replies and requests, before
-//! it is ever asked: a reply that the host would not give, or a request that it
-//! would not make, refuses the component; the secrets in the replies are what an
-//! operator is asked about.
+//! Checks the replies and requests in a component's golden cases before the component is
+//! called. A reply or a request that the host would not make refuses the component. The
+//! secrets used in replies are reported, because an operator must accept them.
 
 use leadhost_golden::{Call, Case};
 use serde_json::Value;
@@ -10,8 +9,10 @@ use super::rules;
 use crate::domain::plugin::ReplySlot;
 use crate::limits;
 
-/// The slots of all replies that are shown, each once. The error says what is
-/// wrong in which case.
+/// Returns the slots of all replies in the cases, each once.
+///
+/// # Errors
+/// Returns what is wrong in which case.
 pub fn shown_in(cases: &[Case]) -> Result<Vec<ReplySlot>, String> {
     let mut shown = Vec::new();
     for case in cases {
@@ -33,7 +34,7 @@ pub fn shown_in(cases: &[Case]) -> Result<Vec<ReplySlot>, String> {
     Ok(shown)
 }
 
-/// Whether each request in an answer is made by a method that is known.
+/// Checks that each request in an answer uses a known method.
 fn requests(answer: &Value) -> Result<(), String> {
     match answer {
         Value::Array(values) => values.iter().try_for_each(requests),
@@ -69,7 +70,7 @@ fn reply(reply: &Value, shown: &mut Vec<ReplySlot>) -> Result<(), String> {
         }
         if function.starts_with("hmac-") && secrets.len() > 1 {
             return Err(format!(
-                "a reply with `{function}` over the secret `{}`; in a reply it is over the challenge alone",
+                "a reply with `{function}` over the secret `{}`; a reply may only sign the challenge",
                 secrets[1]
             ));
         }
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_by_an_odd_method_is_named() {
+    fn a_request_with_an_unknown_method_is_named() {
         let request = json!({"items": [{"outcome": {"fetch": {"request": {
             "method": "TRACE", "scheme": "https", "authority": "a.example", "path": []
         }}}}]});

@@ -1,6 +1,6 @@
-//! What a plugin's answers must keep to, beyond their types: known slot
-//! functions, known schemes, statuses that it may choose. The host checks it
-//! before anything is stored, and says what is wrong in words for the author.
+//! The rules that a plugin's answers must follow, beyond their types: known slot functions,
+//! known schemes, allowed statuses. The host checks them before anything is stored, and
+//! reports violations in words for the plugin's author.
 
 pub mod channel;
 pub mod size;
@@ -13,13 +13,13 @@ use crate::domain::exchange::{
 use crate::domain::plugin::Description;
 use crate::limits;
 
-/// The schemes by which a sender may prove itself.
+/// The schemes by which a sender may authenticate itself.
 pub const SCHEMES: [&str; 5] = ["hmac-sha256", "hmac-sha1", "basic", "bearer", "equals"];
-/// How a proof may be written.
+/// The encodings of a proof.
 pub const ENCODINGS: [&str; 4] = ["hex", "base64", "base64url", "plain"];
-/// Where something may be in a delivery.
+/// The places in a delivery where a check may look.
 pub const PLACES: [&str; 4] = ["header", "query", "form", "json"];
-/// What a sender may have signed.
+/// The parts of a request that a signature may cover.
 pub const SIGNED_PARTS: [&str; 7] = [
     "literal",
     "method",
@@ -29,27 +29,31 @@ pub const SIGNED_PARTS: [&str; 7] = [
     "sorted-form",
     "body",
 ];
-/// What the host can put into a request or a reply.
+/// The functions with which the host fills a slot.
 pub const SLOT_FUNCTIONS: [&str; 4] = ["secret", "basic", "hmac-sha256-hex", "hmac-sha256-base64"];
-/// Content types of a reply that a browser never runs, beside those of JSON.
+/// Content types of a reply that a browser never executes, beside the other JSON types.
 pub const REPLY_TYPES: [&str; 2] = ["text/plain", "application/json"];
-/// How a request may be made.
+/// The methods of a request.
 pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-/// How the host keeps a secret fresh.
+/// The kinds of a secret: how the host keeps it fresh.
 pub const SECRET_KINDS: [&str; 3] = ["static", "oauth2-refresh", "client-credentials"];
 
+/// Checks what a plugin says about itself in `describe`.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn description(description: &Description) -> Result<(), String> {
     let name = &description.name;
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
         return Err(format!(
-            "the name {:?}; it takes 1 to 64 lower-case letters, digits and hyphens",
+            "the name {:?}; a name has 1 to 64 lower-case letters, digits and hyphens",
             cut(name)
         ));
     }
     if description.version.len() > 64 {
         return Err(format!(
-            "a version of {} bytes; it takes at most 64",
+            "a version of {} bytes; it may have at most 64",
             description.version.len()
         ));
     }
@@ -66,7 +70,7 @@ pub fn description(description: &Description) -> Result<(), String> {
     few("hosts", description.hosts.len(), limits::DESCRIBED_HOSTS)?;
     if let Err(error) = semver::Version::parse(&description.version) {
         return Err(format!(
-            "the version {:?}, which is no semantic version: {error}",
+            "the version {:?}, which is not a semantic version: {error}",
             description.version
         ));
     }
@@ -74,10 +78,16 @@ pub fn description(description: &Description) -> Result<(), String> {
     for secret in &description.secrets {
         let base = secret.name.strip_suffix("/*").unwrap_or(&secret.name);
         if base.is_empty() || base.len() > 64 || base.contains(['*', ' ']) {
-            return Err(format!("a secret named {:?}", cut(&secret.name)));
+            return Err(format!(
+                "the secret name {:?}, which is not valid",
+                cut(&secret.name)
+            ));
         }
         if !names.insert(&secret.name) {
-            return Err(format!("the secret `{}` twice", secret.name));
+            return Err(format!(
+                "the secret `{}`, which it declares twice",
+                secret.name
+            ));
         }
         known("the secret's kind", &secret.kind, &SECRET_KINDS)?;
         short(
@@ -90,13 +100,17 @@ pub fn description(description: &Description) -> Result<(), String> {
         short("a host", host, HOST_BYTES)?;
         if host.is_empty() || host.contains(['/', ' ', '@']) {
             return Err(format!(
-                "the host {host:?}; a name, or a name and a port, is wanted"
+                "the host {host:?}; expected a name, or a name and a port"
             ));
         }
     }
     Ok(())
 }
 
+/// Checks the sender checks that a plugin declares.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
     few("checks", checks.checks.len(), limits::SENDER_CHECKS)?;
     few(
@@ -131,16 +145,24 @@ pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
     checks.carried_secrets.iter().try_for_each(location)
 }
 
+/// Checks the answer to a handshake.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
     size::handshake(answer)?;
     reply(&answer.reply)
 }
 
+/// Checks a reply to a sender, except its content type.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn reply(reply: &Reply) -> Result<(), String> {
     size::reply(reply)?;
     if !matches!(reply.status, 200..=299 | 400..=499) {
         return Err(format!(
-            "a reply with status {}; 200 to 299 and 400 to 499 may be chosen",
+            "a reply with status {}; only 200 to 299 and 400 to 499 are allowed",
             reply.status
         ));
     }
@@ -154,8 +176,11 @@ pub fn reply(reply: &Reply) -> Result<(), String> {
     segments(&reply.body)
 }
 
-/// What a reply may be: text or JSON. Anything else could be a page that acts in
-/// the name of this host.
+/// Checks the content type of a reply: text or JSON. Anything else could be a page that
+/// acts in the name of this host.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn reply_type(content_type: &str) -> Result<(), String> {
     let kind = content_type.split(';').next().unwrap_or_default();
     let kind = kind.trim().to_ascii_lowercase();
@@ -166,12 +191,16 @@ pub fn reply_type(content_type: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "a reply of the type {:?}; a reply is {}",
+        "a reply of the type {:?}; the type of a reply must be {}",
         cut(&kind),
         REPLY_TYPES.join(" or ")
     ))
 }
 
+/// Checks a request that a plugin composed.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn request(request: &HttpRequest) -> Result<(), String> {
     size::request(request)?;
     method(&request.method)?;
@@ -187,6 +216,10 @@ pub fn request(request: &HttpRequest) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks the method of a request.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn method(method: &str) -> Result<(), String> {
     known("the method", method, &METHODS)
 }
@@ -216,7 +249,10 @@ fn check_slot(slot: &Slot) -> Result<(), String> {
     }
 }
 
-/// A secret that a reply of a golden case shows by this function.
+/// Checks a slot of a golden case's reply: the function, and the name of the secret.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn reply_slot(function: &str, secret: &str) -> Result<(), String> {
     known("the slot function", function, &SLOT_FUNCTIONS)?;
     short("a secret's name", secret, limits::SENDER_CHECK_BYTES)
@@ -227,9 +263,13 @@ fn location(location: &Location) -> Result<(), String> {
     known("the place", &location.place, &PLACES)
 }
 
-/// A name of the domain name system, with a port.
+/// Most bytes of a DNS name with a port.
 const HOST_BYTES: usize = 260;
 
+/// Checks a count.
+///
+/// # Errors
+/// Returns what is too many, and the limit.
 pub fn few(what: &str, count: usize, most: usize) -> Result<(), String> {
     if count > most {
         return Err(format!("{count} {what}; at most {most} are taken"));
@@ -240,14 +280,14 @@ pub fn few(what: &str, count: usize, most: usize) -> Result<(), String> {
 fn short(what: &str, text: &str, most: usize) -> Result<(), String> {
     if text.len() > most {
         return Err(format!(
-            "{what} of {} bytes; it takes at most {most}",
+            "{what} of {} bytes; it may have at most {most}",
             text.len()
         ));
     }
     Ok(())
 }
 
-/// As much of a word as a refusal shows.
+/// Returns as much of a word as a refusal shows.
 fn cut(word: &str) -> &str {
     &word[..word.floor_char_boundary(100)]
 }
@@ -286,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_description_passes_and_each_odd_one_is_named() {
+    fn a_valid_description_passes_and_an_invalid_one_is_named() {
         assert_eq!(description(&described()), Ok(()));
         let refused = |change: fn(&mut Description)| {
             let mut described = described();
@@ -349,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_made_by_a_method_that_is_known() {
+    fn a_request_must_use_a_known_method() {
         assert!(METHODS.iter().all(|known| method(known).is_ok()));
         for bad in ["TRACE", "CONNECT", "HEAD", "get", "PURGE", "G ET", ""] {
             let error = method(bad).expect_err(bad);

@@ -1,7 +1,6 @@
-//! Who made a component, where it says so: an Ed25519 signature over everything
-//! else in the file, in a custom section of its own. The signature proves that
-//! whoever holds the key made these bytes; whether the name is theirs is decided
-//! when a version is activated.
+//! The signature of a component: an Ed25519 signature over everything else in the file, in
+//! a custom section of its own. It proves that the holder of the key made these bytes.
+//! Whether the plugin's name belongs to that key is decided when a version is activated.
 
 use leadhost_golden::{SectionError, append_custom, read_custom, without_custom};
 use ring::rand::SystemRandom;
@@ -14,13 +13,13 @@ use crate::domain::publisher::PublicKey;
 /// The section's name. It holds the public key and then the signature.
 pub const SECTION: &str = "leadhost:signature";
 
-/// What a signature is for stands before what is signed.
+/// The signed text begins with its purpose.
 const PURPOSE: &[u8] = b"leadhost component, version 1\n";
 
 const KEY_BYTES: usize = 32;
 const SIGNATURE_BYTES: usize = 64;
 
-/// A new signing key, as PKCS #8.
+/// Returns a new signing key as PKCS #8, or `None` if the system has no random numbers.
 pub fn new_key() -> Option<Zeroizing<Vec<u8>>> {
     let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).ok()?;
     Some(Zeroizing::new(document.as_ref().to_vec()))
@@ -30,8 +29,11 @@ pub fn public_key(signing_key: &[u8]) -> Option<PublicKey> {
     public(&read_key(signing_key)?)
 }
 
-/// The component with a signature, in place of any that it had. None: the key is
-/// no Ed25519 key.
+/// Returns the component with a signature that replaces any earlier one, or `None` if the
+/// key is not an Ed25519 key.
+///
+/// # Errors
+/// Returns an error if the bytes are not a component with well-formed sections.
 pub fn sign(component: &[u8], signing_key: &[u8]) -> Result<Option<Vec<u8>>, SectionError> {
     let bare = without_custom(component, SECTION)?;
     let Some((pair, public)) = read_key(signing_key).and_then(|pair| {
@@ -45,15 +47,17 @@ pub fn sign(component: &[u8], signing_key: &[u8]) -> Result<Option<Vec<u8>>, Sec
     append_custom(&bare, SECTION, &payload).map(Some)
 }
 
-/// The key that the component is signed with, if it is signed. The error says
-/// what is wrong with its signature.
+/// Returns the key that the component is signed with, if it is signed.
+///
+/// # Errors
+/// Returns what is wrong with the signature.
 pub fn signer(component: &[u8]) -> Result<Option<PublicKey>, String> {
     let Some(payload) = read_custom(component, SECTION).map_err(|error| error.to_string())? else {
         return Ok(None);
     };
     if payload.len() != KEY_BYTES + SIGNATURE_BYTES {
         return Err(format!(
-            "it has {} bytes, where a key and a signature have {}",
+            "it has {} bytes; a key and a signature have {}",
             payload.len(),
             KEY_BYTES + SIGNATURE_BYTES
         ));
@@ -62,13 +66,13 @@ pub fn signer(component: &[u8]) -> Result<Option<PublicKey>, String> {
     let bare = without_custom(component, SECTION).map_err(|error| error.to_string())?;
     UnparsedPublicKey::new(&ED25519, key)
         .verify(&signed(&bare), signature)
-        .map_err(|_| "it is not one over these bytes: sign the component again".to_owned())?;
-    let key = key.try_into().expect("it was cut to that length");
+        .map_err(|_| "it does not match these bytes: sign the component again".to_owned())?;
+    let key = key.try_into().expect("the slice has this length");
     Ok(Some(PublicKey(key)))
 }
 
 fn read_key(signing_key: &[u8]) -> Option<Ed25519KeyPair> {
-    // Keys of other programs may be without their public half.
+    // Keys made by other programs may lack the public half.
     Ed25519KeyPair::from_pkcs8_maybe_unchecked(signing_key).ok()
 }
 
@@ -89,7 +93,7 @@ mod tests {
     const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
     #[test]
-    fn a_signed_component_names_its_key_and_an_unsigned_one_none() {
+    fn a_signed_component_names_its_key_and_an_unsigned_one_does_not() {
         let key = new_key().unwrap();
         let signed = sign(COMPONENT, &key).unwrap().unwrap();
         assert_eq!(signer(COMPONENT), Ok(None));
@@ -120,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_no_key() {
+    fn a_text_is_not_a_signing_key() {
         assert_eq!(sign(COMPONENT, b"hello"), Ok(None));
     }
 }

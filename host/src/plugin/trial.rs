@@ -1,19 +1,18 @@
-//! The trial of a component as a whole. Whoever hands one in decides how much is
-//! to be done for it: code to link, a schema, checks, golden cases. So a trial has
-//! one budget of time for all of it beside its compilation, which has its own; few
-//! run at once; and one whose owner is gone ends, with the call that it is at,
-//! because it is nothing but a future that is dropped.
+//! The trial of a component. The component determines how much work it takes: code to link,
+//! a schema, checks, golden cases. So one time budget covers all of it except the
+//! compilation, which has its own. Few trials run at once. A trial whose owner is gone ends
+//! together with its current call, because it is a future that is dropped.
 //!
-//! What a trial may hold in memory at once is bounded too. In this process: the
-//! component (`plugins.component_mib`), three times while its bytes are read; its
-//! golden cases, at most a mebibyte of JSON, which is some hundred as values; its
-//! machine code, twice while it is loaded ([`limits::CODE_PER_COMPONENT_BYTE`]); one
-//! instance (`memory_mib`) with what it answers (`output_mib`), and the answer to a
-//! golden case as values, some 500 MiB ([`limits::GOLDEN_ANSWER_VALUES`],
-//! [`limits::GOLDEN_ANSWER_TEXT_BYTES`]). By default that is 1.5 GiB. In processes of
-//! their own, one after the other: its compilation (`compile_memory_mib`) and the
-//! check of its schema ([`limits::SCHEMA_CHECK_MEMORY_MIB`]). There are as many of
-//! each as trials run at once ([`limits::TRIALS_AT_ONCE`]).
+//! The memory of a trial is bounded too. In this process it holds the component
+//! (`plugins.component_mib`), three times while its bytes are read; its golden cases, at
+//! most a mebibyte of JSON, which takes some hundred mebibytes as values; its machine code, twice
+//! while it is loaded ([`limits::CODE_PER_COMPONENT_BYTE`]); one instance (`memory_mib`)
+//! with its answer (`output_mib`), and the answer to a golden case as values, some 500 MiB
+//! ([`limits::GOLDEN_ANSWER_VALUES`], [`limits::GOLDEN_ANSWER_TEXT_BYTES`]). By default
+//! that is 1.5 GiB. Child processes, one after the other, run its compilation
+//! (`compile_memory_mib`) and the check of its schema
+//! ([`limits::SCHEMA_CHECK_MEMORY_MIB`]). All of this counts once for each trial that runs
+//! at the same time ([`limits::TRIALS_AT_ONCE`]).
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -30,7 +29,7 @@ use super::load::{self, Prepared};
 use super::schedule::drop_aside;
 use crate::limits;
 
-/// The lane in which versions are tried, beside those of the connections.
+/// The lane of trials, beside those of the connections.
 pub const TRIAL_LANE: &str = "(trial)";
 
 pub struct Trials {
@@ -49,7 +48,7 @@ impl Trials {
     }
 }
 
-/// One of those that wait for a turn, also when it stops waiting.
+/// Counts a trial as waiting until it is dropped.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl Drop for Waiting<'_> {
@@ -58,8 +57,8 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// What may be so large that giving it back takes a while: it is dropped where nobody
-/// waits, also when a trial is broken off by the thread that served its client.
+/// A value that may be so large that freeing it takes a while. It is dropped on a thread of
+/// its own, also if a trial is cancelled by the thread that serves its client.
 pub struct Aside<T: Send + 'static>(Option<T>);
 
 impl<T: Send + 'static> Aside<T> {
@@ -72,7 +71,7 @@ impl<T: Send + 'static> Deref for Aside<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0.as_ref().expect("it is taken by its drop alone")
+        self.0.as_ref().expect("only drop takes the value")
     }
 }
 
@@ -82,19 +81,18 @@ impl<T: Send + 'static> Drop for Aside<T> {
     }
 }
 
-/// A turn, and what is left of its time.
+/// A trial that has its turn, and the time that it has left.
 pub struct Trial {
     pub(super) plugins: Plugins,
     budget: Duration,
     left: Duration,
-    /// When what did not pass was begun.
+    /// When the preparation began, until it succeeds.
     unpassed: Option<Instant>,
     turn: Option<OwnedSemaphorePermit>,
 }
 
-/// What did not pass pays for what it used: its turn rests before the next one has it,
-/// so that whoever hands in bad components one after the other takes a small part of
-/// a processor.
+/// A failed trial pays for the time that it used: its slot rests before the next trial gets
+/// it, so that a series of bad components takes only a small part of a processor.
 impl Drop for Trial {
     fn drop(&mut self) {
         let turn = self.turn.take();
@@ -102,7 +100,7 @@ impl Drop for Trial {
             return;
         };
         let rest = (begun.elapsed() * limits::TRIAL_REST_TIMES).min(limits::TRIAL_REST);
-        // Outside of a runtime nobody waits for a turn.
+        // Outside of a runtime no trial waits for a slot.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 tokio::time::sleep(rest).await;
@@ -113,7 +111,10 @@ impl Drop for Trial {
 }
 
 impl Plugins {
-    /// Waits for a turn.
+    /// Waits until a trial may begin.
+    ///
+    /// # Errors
+    /// Returns [`LoadError::Busy`] if too many trials wait already.
     pub async fn trial(&self) -> Result<Trial, LoadError> {
         let trials = &self.0.trials;
         let waiting = Waiting(&trials.waiting);
@@ -133,14 +134,21 @@ impl Plugins {
         })
     }
 
-    /// Checks, compiles, links and tries a component. It is not installed yet.
+    /// Checks, compiles, links and tries a component. Does not install it.
+    ///
+    /// # Errors
+    /// Returns a [`LoadError`] that says why the component is refused, or that the host
+    /// could not try it.
     pub async fn prepare(&self, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
         self.trial().await?.prepare(wasm).await
     }
 }
 
 impl Trial {
-    /// As [`Plugins::prepare`], with the turn kept for what comes after.
+    /// Like [`Plugins::prepare`], but keeps the slot for the steps that follow.
+    ///
+    /// # Errors
+    /// As for [`Plugins::prepare`].
     pub async fn prepare(&mut self, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
         self.unpassed = Some(Instant::now());
         let prepared = Box::pin(load::prepare(self, wasm)).await?;
@@ -148,7 +156,10 @@ impl Trial {
         Ok(prepared)
     }
 
-    /// Does this for the component in the time that is left.
+    /// Runs `work` in the time that the trial has left.
+    ///
+    /// # Errors
+    /// Returns [`LoadError::TrialTimeout`] if that time runs out.
     pub async fn within<T>(&mut self, work: impl Future<Output = T>) -> Result<T, LoadError> {
         let begun = Instant::now();
         let done = tokio::time::timeout(self.left, work).await;

@@ -1,12 +1,12 @@
-//! The form in which names and terms are compared: without accents, in lower
-//! case, words of letters and digits with one blank between. `São`, `SAO` and
-//! the same in decomposed letters are one word.
+//! The form in which names and terms are compared: without accents, in lower case, words of
+//! letters and digits separated by one blank. `São`, `SAO` and the same text in decomposed
+//! letters are one word.
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 use crate::limits;
 
-/// The folded text; empty when it has neither a letter nor a digit.
+/// Returns the folded text, which is empty if the text has neither a letter nor a digit.
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for character in text.chars() {
@@ -16,7 +16,7 @@ pub fn fold(text: &str) -> String {
             decompose_compatible(character, |part| {
                 if !is_combining_mark(part) {
                     for lower in part.to_lowercase().filter(|c| !is_combining_mark(*c)) {
-                        // The sigma that ends a word is the one within it.
+                        // A final sigma counts as a regular one.
                         push(&mut folded, if lower == 'ς' { 'σ' } else { lower });
                     }
                 }
@@ -37,8 +37,8 @@ fn push(folded: &mut String, character: char) {
     }
 }
 
-/// The words of a folded text that are looked at: the first ones, each as far as
-/// a word goes.
+/// Returns the words of a folded text that are indexed: the first ones, each cut to the
+/// greatest length of a word.
 pub(super) fn words(folded: &str) -> impl Iterator<Item = &str> {
     let words = folded.split(' ').filter(|word| !word.is_empty());
     words.take(limits::SEARCH_NAME_WORDS).map(cut)
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_take_for_the_same_folds_to_the_same() {
+    fn equivalent_spellings_fold_to_the_same_text() {
         let check = |text: &str, expect: &str| assert_eq!(fold(text), expect, "{text}");
         for text in [
             "São Paulo",
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_has_so_many_words_and_no_more() {
+    fn the_words_of_a_long_name_are_bounded() {
         let many = "a ".repeat(5_000);
         assert_eq!(words(&many).count(), limits::SEARCH_NAME_WORDS);
         let long = "é".repeat(10_000);

@@ -1,6 +1,6 @@
-//! Products on their way into an index: each with its name, in any order, the
-//! last word on each holds. What is gathered takes two to three times the room
-//! of the index that it becomes, and is bounded.
+//! Products that are collected for an index: each with its name, in any order; the last
+//! name of each product wins. The collected data takes two to three times the memory of the
+//! finished index, and is bounded.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,17 @@ use super::index::Index;
 use super::segment::{self, Segment, Words};
 use crate::domain::id::ProductId;
 
-/// There are more names than the bound of memory has room for.
+/// The names do not fit into the memory bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the index would take more than {bound} bytes")]
 pub struct TooLarge {
     pub bound: usize,
 }
 
-/// Bytes that a word takes beside its letters while names are gathered.
+/// Bytes of overhead for each distinct word while names are gathered.
 const WORD_BYTES: usize = 56;
 
-/// Names of one index: their numbers and what is reckoned with them have 32 bits.
+/// Most words of all names in one index: the numbers derived from them have 32 bits.
 const MOST: usize = 1 << 28;
 
 #[derive(Default)]
@@ -27,13 +27,13 @@ pub struct Gathering {
     known: HashMap<Box<str>, u32>,
     letters: usize,
     ids: Vec<ProductId>,
-    /// Where the words of each end; none: it is gone, or has no word.
+    /// Where the words of each name end. A name without words is removed or has none.
     ends: Vec<u32>,
     words: Vec<u32>,
 }
 
 impl Gathering {
-    /// A product's name as it is from now on; `None`: it is gone.
+    /// Sets a product's name, or removes it with `None`.
     pub fn set(&mut self, id: ProductId, name: Option<&str>) {
         match name {
             Some(name) => self.set_folded(id, &fold::fold(name)),
@@ -58,7 +58,7 @@ impl Gathering {
         self.ends.push(small(self.words.len()));
     }
 
-    /// Bytes of what is gathered.
+    /// Returns the bytes of memory that the gathered names take.
     pub fn bytes(&self) -> usize {
         self.known.len() * WORD_BYTES
             + self.letters
@@ -67,8 +67,8 @@ impl Gathering {
             + size_of_val(&*self.words)
     }
 
-    /// Whether there is no room for more under a bound of memory, for an index
-    /// takes about half of what is gathered for it.
+    /// Returns whether the memory bound allows no more names. The index takes about half of
+    /// the gathered bytes.
     pub fn is_past(&self, bound: usize) -> bool {
         self.words.len() >= MOST || self.bytes() / 2 > bound
     }
@@ -88,7 +88,7 @@ impl Gathering {
         Segment::build(words, ids, kept.iter().map(|at| self.name(*at)))
     }
 
-    /// Gives words numbers in their order instead of those as they came.
+    /// Renumbers the words in alphabetical order, instead of the order in which they came.
     fn number_in_order(&mut self) -> Words {
         let mut ordered: Vec<_> = std::mem::take(&mut self.known).into_iter().collect();
         ordered.sort_unstable();
@@ -102,7 +102,7 @@ impl Gathering {
         Words::build(ordered.iter().map(|(word, _)| &**word))
     }
 
-    /// The last of each product, where that has words.
+    /// Returns the last entry of each product, if it has words.
     fn latest(&self) -> Vec<u32> {
         let mut all: Vec<u32> = (0..small(self.ids.len())).collect();
         all.sort_unstable_by_key(|at| (self.ids[*at as usize], std::cmp::Reverse(*at)));
@@ -119,5 +119,5 @@ impl Gathering {
 }
 
 fn small(count: usize) -> u32 {
-    u32::try_from(count).expect("what is gathered is bounded far below")
+    u32::try_from(count).expect("gathered names are bounded far below")
 }

@@ -1,10 +1,10 @@
-//! All names of a workspace: a segment that was built in one go, and over it a
-//! small one with what changed since. A change makes a new index, which shares
-//! the large segment with the one before; who searches is not disturbed. Past a
-//! share of changes it is worth building anew, which needs nothing but the index.
+//! All names of a workspace: a base segment that was built in one go, and a small overlay
+//! with the changes since. A change makes a new index that shares the base segment with the
+//! previous one, so searches in progress are not disturbed. Past a share of changes a
+//! rebuild pays off, and it needs nothing but the index.
 //!
-//! Whether a name lies in the one or the other does not show: what is ranked,
-//! and how, is the same as if all had been built in one go.
+//! The result is the same whether a name lies in the base or in the overlay: matches and
+//! their ranking are as if all names had been built in one go.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,22 +17,24 @@ use crate::domain::id::ProductId;
 pub struct Index {
     pub(super) base: Arc<Segment>,
     pub(super) over: Segment,
-    /// How many names of `base` come before each of `over`.
+    /// For each name of `over`, the number of names in `base` that come before it.
     pub(super) places: Box<[u32]>,
-    /// Names of `base` that are not there any more, ascending.
+    /// Names of `base` that are removed, ascending.
     pub(super) gone: Box<[u32]>,
-    /// What `over` was built of: folded names that are not those of `base`;
-    /// empty: it is gone.
+    /// The changes that `over` was built from: folded names that differ from those of
+    /// `base`. An empty name is removed.
     changes: HashMap<ProductId, Box<str>>,
-    /// Bytes of their names: asked more often than they change.
+    /// Bytes of the names in `changes`, cached because they are read more often than they
+    /// change.
     letters: usize,
 }
 
-/// Changes that are always few, and the part of all names that is.
+/// A number of changes that never makes a rebuild worthwhile, and the divisor of all names
+/// above which it does.
 const FEW: usize = 2_048;
 const SHARE: usize = 32;
 
-/// Bytes of one change beside its name.
+/// Bytes of overhead for each change.
 const CHANGE_BYTES: usize = 48;
 
 impl Index {
@@ -65,12 +67,12 @@ impl Index {
         }
     }
 
-    /// How many names can be found.
+    /// Returns the number of names that can be found.
     pub fn count(&self) -> usize {
         self.base.count() as usize - self.gone.len() + self.over.count() as usize
     }
 
-    /// Bytes that it takes.
+    /// Returns the bytes of memory that the index takes.
     pub fn bytes(&self) -> usize {
         self.base.bytes()
             + self.over.bytes()
@@ -80,7 +82,7 @@ impl Index {
             + self.letters
     }
 
-    /// With products as they are now; `None`: it is gone.
+    /// Returns an index with these products changed; `None` removes a product.
     pub fn changed<'a>(
         &self,
         products: impl IntoIterator<Item = (ProductId, Option<&'a str>)>,
@@ -97,12 +99,12 @@ impl Index {
         Self::over(Arc::clone(&self.base), changes)
     }
 
-    /// Whether so much has changed that building it anew pays.
+    /// Returns whether there are so many changes that a rebuild pays off.
     pub fn is_worn(&self) -> bool {
         self.changes.len() > FEW.max(self.base.count() as usize / SHARE)
     }
 
-    /// The same, built in one go.
+    /// Returns the same index, built in one go.
     pub fn rebuilt(&self) -> Self {
         let mut gathering = Gathering::default();
         let texts = self.base.words.texts();
@@ -127,7 +129,7 @@ impl Index {
         Self::new(gathering.into_segment())
     }
 
-    /// Whether the base has the product with this name, or neither has it.
+    /// Returns whether the base has the product with this name, or neither has it.
     fn is_in_base(&self, id: ProductId, folded: &str) -> bool {
         let Some(number) = self.base.find(id) else {
             return folded.is_empty();

@@ -1,6 +1,6 @@
-//! In which names each word is: ascending numbers of names, as steps from one
-//! to the next where they are few, as one bit a name where they are many. So a
-//! word that is in every name takes an eighth of a byte a name.
+//! For each word, the names that contain it: ascending numbers of names, stored as steps
+//! from one to the next if they are few, and as one bit for each name if they are many. So
+//! a word that every name contains takes an eighth of a byte for each name.
 
 use std::ops::Range;
 
@@ -16,19 +16,19 @@ pub(super) struct Lists {
 /// One word's list.
 pub(super) enum List<'a> {
     Steps(Steps<'a>),
-    /// A bit for each name, the lowest of the first byte for the first.
+    /// One bit for each name; the lowest bit of the first byte is the first name.
     Bits(&'a [u8]),
 }
 
-/// From each name to the next.
+/// The differences between successive names.
 pub(super) struct Steps<'a>(&'a [u8]);
 
-/// Names for one that has the word, from which bits take less room than steps.
+/// If more than one name in this many has the word, bits take less memory than steps.
 const SPARSE: u32 = 8;
 
 impl Lists {
-    /// Of the words of each name: `of` calls with every name and its words in
-    /// the order of names, and the same at each call.
+    /// Builds the lists. `of` calls its argument with every name and its words, in the
+    /// order of names, and does the same at each call.
     pub fn build(words: usize, names: u32, of: impl Fn(&mut dyn FnMut(u32, &[u32]))) -> Self {
         let mut starts = vec![0u32; words + 1];
         of(&mut |_, name| {
@@ -44,7 +44,7 @@ impl Lists {
         of(&mut |number, name| {
             for &word in name {
                 let (start, next) = (starts[word as usize], &mut nexts[word as usize]);
-                // A name that has it twice is listed once.
+                // A name that contains the word twice is listed once.
                 if *next == start || flat[*next as usize - 1] != number {
                     flat[*next as usize] = number;
                     *next += 1;
@@ -69,7 +69,7 @@ impl Lists {
         self.bytes.len() + size_of_val(&*self.ends)
     }
 
-    /// What it costs to go through the lists of these words, in bytes.
+    /// Returns the cost of reading the lists of these words, in bytes.
     pub fn cost(&self, words: &Range<u32>) -> usize {
         self.start(words.end) - self.start(words.start)
     }
@@ -97,7 +97,7 @@ fn is_dense(count: u32, names: u32) -> bool {
 }
 
 fn encode(bytes: &mut Vec<u8>, list: &[u32], names: u32) {
-    let count = u32::try_from(list.len()).expect("names are numbered so");
+    let count = u32::try_from(list.len()).expect("name numbers have 32 bits");
     varint::write(bytes, count);
     if is_dense(count, names) {
         let begin = bytes.len();

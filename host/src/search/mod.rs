@@ -1,20 +1,20 @@
-//! The search of products by their names: an index in memory, without IO and
-//! without a clock. It promises one ranking, whoever asks and whatever order
-//! the names came in.
+//! Search for products by name: an index in memory, without I/O and without a clock. The
+//! ranking depends only on the names and the term, not on the order in which names were
+//! added.
 //!
-//! Names and terms are folded to words. A word of the term is worth its letters,
-//! two points each. It finds its like in a name (all its points), longer words
-//! that begin with it (one point less), the same number with zeros before it (all its
-//! points), the word that it makes with the one beside it in the term, and two words of
-//! the name that are it when they are put together, of three letters each or a number
-//! (one point less each), and words with a typo (two points less
-//! for each: a letter too many, too few, wrong, or two that changed places). A
-//! name's score is its points of the term's; those with half or more are found.
-//! Order: score, then fewer words, then the folded name, then the id.
+//! Names and terms are folded to words. Each letter of a word of the term is worth two
+//! points. A word of the term matches in a name: the same word or the same number with
+//! leading zeros (all of its points); a longer word that begins with it (one point less);
+//! the word that it forms with its neighbour in the term, or two words of the name that
+//! form it together, of three letters each or a number (one point less each); a word with
+//! typos (two points less for each: a letter added, missing or wrong, or two that are
+//! swapped). A name's score is its share of the term's points; names with half of them or
+//! more are found. They are ordered by score, then fewer words, then the folded name, then
+//! the id.
 //!
-//! Which typos a word may have: none below four letters or with a digit in it,
-//! one up to seven letters, two from eight. Below four letters and without a
-//! digit, or as the last of the term, it also stands for what begins with it.
+//! Typos that a word may have: none below four letters or with a digit in it, one up to
+//! seven letters, two from eight. A word below four letters without a digit, and the last
+//! word of the term, also match as a prefix.
 
 mod fold;
 mod gathering;

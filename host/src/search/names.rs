@@ -1,12 +1,12 @@
-//! The names as the numbers of their words, in the order of names. They are in
-//! order, so a name takes from the one before what both begin with. A few are
-//! read together: each block stands alone.
+//! The names as the numbers of their words, in the order of names. Each name stores only
+//! what differs from the prefix that it shares with the one before. Names are stored in
+//! blocks of a few, and each block can be read alone.
 
 use std::cmp::Ordering;
 
 use super::varint;
 
-/// Names that are read from one beginning.
+/// Names in one block.
 const BLOCK: u32 = 16;
 
 pub(super) struct Names {
@@ -51,7 +51,7 @@ impl Names {
         self.bytes.len() + size_of_val(&*self.blocks)
     }
 
-    /// The words of a name.
+    /// Reads the words of a name.
     pub fn read(&self, name: u32, into: &mut Vec<u32>) {
         let mut rest = &self.bytes[self.blocks[(name / BLOCK) as usize] as usize..];
         into.clear();
@@ -83,8 +83,8 @@ fn small(count: usize) -> u32 {
     u32::try_from(count).expect("a name has a bounded number of words")
 }
 
-/// The order of names that are equal in points. Words are numbered in their
-/// order, and a blank comes before every letter: so this is the order of texts.
+/// The order of names with equal points. Words are numbered in alphabetical order, and a
+/// blank sorts before every letter, so this is the order of the texts.
 pub(super) fn compare(a: &[u32], b: &[u32]) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }

@@ -1,11 +1,11 @@
-//! The rules of the search as they are written, without an index: every name is
-//! looked at, every word of it compared. What tests hold the index to.
+//! A reference implementation of the search rules without an index: it compares every word
+//! of every name. Tests compare the index with it.
 
 use super::fold::{fold, words};
 use crate::domain::id::ProductId;
 use crate::limits;
 
-/// Found names as `(id, score)`, in their order.
+/// Returns the found names as `(id, score)`, in order.
 pub(super) fn search(products: &[(ProductId, String)], term: &str) -> Vec<(ProductId, u32)> {
     let folded = fold(term);
     let all: Vec<_> = words(&folded).collect();
@@ -15,7 +15,7 @@ pub(super) fn search(products: &[(ProductId, String)], term: &str) -> Vec<(Produ
     for (id, name) in products {
         let folded = fold(name);
         let name: Vec<_> = words(&folded).collect();
-        // In half letters.
+        // Points are half letters.
         let points: usize = (0..used.len())
             .map(|at| {
                 let is_last = at + 1 == all.len();
@@ -37,8 +37,8 @@ pub(super) fn search(products: &[(ProductId, String)], term: &str) -> Vec<(Produ
         .collect()
 }
 
-/// What it is worth that a word of the term and one beside it are one word of the
-/// name, or two of the name one of the term.
+/// Returns the points for a word of the term that, with a neighbour, forms one word of the
+/// name, or that two words of the name form together.
 fn together(used: &[&str], at: usize, name: &[&str]) -> usize {
     let worth = 2 * letters(used[at]).len() - 1;
     let has = |word: &str| name.contains(&word);
@@ -63,7 +63,7 @@ fn letters(word: &str) -> Vec<char> {
     word.chars().collect()
 }
 
-/// What a word of a name is worth to one of the term, in half letters.
+/// Returns the points of a word of a name for a word of the term, in half letters.
 fn alike(wanted: &str, word: &str, is_last: bool) -> usize {
     if number(wanted).is_some() && number(wanted) == number(word) {
         return 2 * wanted.len();
@@ -93,7 +93,7 @@ fn alike(wanted: &str, word: &str, is_last: bool) -> usize {
     worth
 }
 
-/// Letters too many, too few, wrong, or two neighbours that changed places.
+/// Counts letters added, missing or wrong, and neighbours that are swapped.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {
@@ -116,7 +116,7 @@ fn distance(a: &[char], b: &[char]) -> usize {
 }
 
 #[test]
-fn letters_that_changed_places_are_one_typo() {
+fn swapped_letters_are_one_typo() {
     let check = |a: &str, b: &str, expect| {
         assert_eq!(distance(&letters(a), &letters(b)), expect, "{a} {b}");
     };

@@ -1,11 +1,11 @@
-//! Finds the names that are worth enough, counts them all, and takes a page of
-//! them in their order.
+//! Finds the names with enough points, counts them all, and returns a page of them in
+//! order.
 //!
-//! Each name has a cell of points, and the lists of the term's words are added up
-//! in these. Words that together cannot make a name be found (most often those
-//! that most names have) come last, and only add to names that have another
-//! one. Names are numbered in their order, so that counting how many are worth
-//! how much says where the page begins; it costs the same wherever that is.
+//! Each name has a cell of points, to which the lists of the term's words are added. Words
+//! that together cannot make a name match (usually the words of most names) come last, and
+//! are added only to names that already have another word. Names are numbered in their
+//! order, so the count of names for each number of points determines where the page begins;
+//! the cost is the same for every page.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::domain::id::ProductId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// All that are found, not only those of the page.
+    /// All matches, not only those of the page.
     pub total: u64,
     pub page: Vec<Hit>,
 }
@@ -25,17 +25,17 @@ pub struct Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hit {
     pub id: ProductId,
-    /// Of a whole in ten thousandths.
+    /// The share of the term's points, in ten-thousandths.
     pub score: u32,
 }
 
-/// A cell's low bits: the last word of the term that was counted, so that none is
-/// counted twice. Above them its points.
+/// The low bits of a cell hold the last word of the term that was counted, so that no word
+/// is counted twice. The points are above them.
 const MARK: u32 = 4;
 const MARKS: u16 = (1 << MARK) - 1;
 
 impl Index {
-    /// The found ones from this place on, at most so many.
+    /// Returns the matches from position `from` on, at most `count` of them.
     pub fn search(&self, term: &Term, from: u64, count: usize) -> Found {
         let whole = term.points();
         let least = whole.div_ceil(2);
@@ -53,7 +53,7 @@ impl Index {
         let total = worth.iter().sum();
         let page = page(&worth, from, count as u64);
         let mut hits = cells.take(&page);
-        // Within what is equal they are in order already.
+        // Matches with equal points are in order already.
         hits.sort_by(|(a, _), (b, _)| b.cmp(a));
         let page = hits.into_iter().map(|(points, place)| Hit {
             id: match place {
@@ -69,12 +69,12 @@ impl Index {
     }
 }
 
-/// In ten thousandths, a half rounded up.
+/// Returns the score in ten-thousandths, rounded half up.
 fn score(points: u32, whole: u32) -> u32 {
     (points * 20_000 + whole) / (2 * whole)
 }
 
-/// A word of the term, and what it finds in a segment.
+/// A word of the term, and its matches in a segment.
 struct Part {
     mark: u16,
     most: u32,
@@ -82,11 +82,11 @@ struct Part {
     cost: usize,
 }
 
-/// What going through a name's words costs, in bytes of lists.
+/// The cost of reading a name's words, in bytes of lists.
 const READING: usize = 64;
 
-/// A cell for each name of a segment. Those that cannot have the least may have
-/// less than they are worth.
+/// Returns a cell for each name of a segment. Names that cannot reach `least` may have
+/// fewer points than they are worth.
 fn cells(segment: &Segment, term: &Term, least: u32) -> Vec<u16> {
     let mut cells = vec![0u16; segment.count() as usize];
     if cells.is_empty() {
@@ -112,7 +112,7 @@ fn cells(segment: &Segment, term: &Term, least: u32) -> Vec<u16> {
     let mut rest: u32 = parts.iter().map(|part| part.most).sum();
     let mut candidates: Option<Vec<u32>> = None;
     for part in &parts {
-        // A name without points stays below the least when the rest is less.
+        // A name without points stays below `least` if the remaining words are worth less.
         if rest < least {
             let lacking = cell_of(least - rest);
             let few = match candidates.take() {
@@ -163,7 +163,7 @@ fn add(segment: &Segment, part: &Part, cells: &mut [u16]) {
     }
 }
 
-/// The names that have two words.
+/// Returns the names that contain both words.
 fn with_both(segment: &Segment, first: u32, second: u32) -> Vec<u32> {
     let mut has = vec![0u8; (segment.count() as usize).div_ceil(8)];
     match segment.lists.list(first) {
@@ -191,8 +191,8 @@ fn with_both(segment: &Segment, first: u32, second: u32) -> Vec<u32> {
     both
 }
 
-/// Eight names at a time and without a branch: a word that every name has must
-/// not cost what a million steps do.
+/// Adds points to eight names at a time and without a branch: a word that every name
+/// contains must not cost a million steps.
 fn add_bits(bits: &[u8], mark: u16, add: u16, cells: &mut [u16]) {
     for (byte, cells) in bits.iter().zip(cells.chunks_mut(8)) {
         let has = &SPREAD[usize::from(*byte)];
@@ -226,7 +226,7 @@ fn add_to(segment: &Segment, part: &Part, cells: &mut [u16], names: &[u32]) {
     let mut words = Vec::new();
     for &name in names {
         segment.read(name, &mut words);
-        // The best comes first.
+        // The best match comes first.
         let like = part.likes.iter().find(|like| {
             let is_like = |word| like.words.contains(word);
             words.iter().any(is_like) && like.beside.is_none_or(|beside| words.contains(&beside))
@@ -238,20 +238,20 @@ fn add_to(segment: &Segment, part: &Part, cells: &mut [u16], names: &[u32]) {
     }
 }
 
-/// Points as a cell has them, without a mark.
+/// Converts points to the form of a cell, without a mark.
 fn cell_of(points: u32) -> u16 {
     u16::try_from(points << MARK).expect("a term is short")
 }
 
-/// Names whose cells are at least this.
+/// Returns the names whose cells are at least `least`.
 fn with_least(cells: &[u16], least: u16) -> Vec<u32> {
     let mut names = Vec::new();
     for_each_from(cells, least, |name, _| names.push(name));
     names
 }
 
-/// Names whose cells are at least this, and these, in order. Most often they are
-/// few, so many are passed at once.
+/// Calls `each` with the names whose cells are at least `least`, and these cells, in order.
+/// Usually they are few, so names are skipped in chunks.
 fn for_each_from(cells: &[u16], least: u16, mut each: impl FnMut(u32, u16)) {
     const ONCE: usize = 64;
     for (first, cells) in (0..).step_by(ONCE).zip(cells.chunks(ONCE)) {
@@ -284,18 +284,19 @@ enum Place {
     Over(u32),
 }
 
-/// Which of the found make a page: those of `points`, without the first ones of
-/// the best and with so many of the worst. Empty when `points` is.
+/// The matches that make up a page: those with `points`, without the first ones of the best
+/// points and with only some of the worst. Empty if `points` is empty.
 #[derive(Debug, PartialEq, Eq)]
 struct Page {
     points: Range<u16>,
     skipped: u64,
-    /// Of the worst, from its first on, or of the best behind the skipped.
+    /// Of those with the worst points, from the first on; if these are also the best, after
+    /// the skipped ones.
     taken: u64,
 }
 
 impl Cells<'_> {
-    /// How many there are of each worth, from the least to the whole.
+    /// Counts the names for each number of points, from `least` to `whole`.
     fn count(&self, least: u32, whole: u32) -> Vec<u64> {
         let mut worth = vec![0u64; whole as usize + 1];
         for cells in [self.base, self.over] {
@@ -306,7 +307,7 @@ impl Cells<'_> {
         worth
     }
 
-    /// Those of the page, in the order of those that are equal.
+    /// Returns the matches of the page, in the order of names with equal points.
     fn take(&self, page: &Page) -> Vec<(u16, Place)> {
         let Range { start, end } = page.points;
         let mut taken = Vec::new();
@@ -349,7 +350,7 @@ impl Cells<'_> {
     }
 }
 
-/// Where a page lies among so many of each worth.
+/// Returns where a page lies, given the number of names for each number of points.
 fn page(worth: &[u64], from: u64, count: u64) -> Page {
     let mut before = 0;
     let mut page = Page {
@@ -387,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_lies_where_counting_says() {
+    fn a_page_is_located_by_the_counts() {
         let worth = [0, 0, 5, 0, 3];
         let check = |from, count, points: Range<u16>, skipped, taken| {
             let expect = Page {

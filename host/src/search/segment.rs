@@ -1,6 +1,6 @@
-//! Names that were built in one go, numbered in the order that they have when
-//! they are equal in points. So no name is kept as text, and of those that are
-//! equal the first ones are those with the smallest numbers.
+//! Names that were built in one go, numbered in the order that they have with equal points.
+//! So no name is kept as text, and among names with equal points those with the smallest
+//! numbers come first.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -15,14 +15,14 @@ pub(super) struct Segment {
     pub words: Words,
     pub lists: Lists,
     names: Names,
-    /// By number.
+    /// Ids, by the number of the name.
     ids: Box<[ProductId]>,
-    /// The numbers, in the order of ids.
+    /// The numbers of names, in the order of ids.
     by_id: Box<[u32]>,
 }
 
 impl Segment {
-    /// Of words in their order, and of names in theirs.
+    /// Builds a segment from ordered words and ordered names.
     pub fn build<'a>(
         words: Words,
         ids: Box<[ProductId]>,
@@ -71,8 +71,8 @@ impl Segment {
         self.names.for_each(each);
     }
 
-    /// How many of the names come before one that is not among them. Its words
-    /// are placed by [`Words::place`].
+    /// Returns how many names of the segment come before a name that is not in it. The
+    /// words of that name are given as positions from [`Words::place`].
     pub fn place(&self, name: &[u64], id: ProductId) -> u32 {
         let (mut low, mut high) = (0, self.count());
         let mut words = Vec::new();
@@ -93,19 +93,19 @@ impl Segment {
     }
 }
 
-/// Every word that a name has, numbered in their order.
+/// All words of the names, numbered in order.
 pub(super) struct Words(Map<Vec<u8>>);
 
 impl Words {
-    /// Of words in their order, each once.
+    /// Builds the map from ordered, distinct words.
     pub fn build<'a>(words: impl Iterator<Item = &'a str>) -> Self {
         let mut builder = MapBuilder::memory();
         for (number, word) in (0..).zip(words) {
             builder
                 .insert(word, number)
-                .expect("words come in order, and memory takes them");
+                .expect("words come in order, and writing to memory cannot fail");
         }
-        let mut bytes = builder.into_inner().expect("memory takes what is written");
+        let mut bytes = builder.into_inner().expect("writing to memory cannot fail");
         bytes.shrink_to_fit();
         Self(Map::new(bytes).expect("it was just built"))
     }
@@ -126,14 +126,14 @@ impl Words {
         self.0.get(word).map(number)
     }
 
-    /// All words that begin with this, itself included.
+    /// Returns the words that begin with this one, including itself.
     pub fn beginning_with(&self, word: &str) -> Range<u32> {
-        // No byte of a text is as great.
+        // No byte of UTF-8 text is as great.
         let past = [word.as_bytes(), &[0xff]].concat();
         self.first_from(word.as_bytes())..self.first_from(&past)
     }
 
-    /// Where a word stands among these, whether it is one of them or not.
+    /// Returns the position of a word, whether it is one of these words or not.
     pub fn place(&self, word: &str) -> u64 {
         let first = self.first_from(word.as_bytes());
         match self.number(word) {
@@ -142,12 +142,13 @@ impl Words {
         }
     }
 
-    /// Where one of these stands: there is room before each.
+    /// Returns the position of one of these words. There is a position before each for
+    /// words that are not among them.
     pub fn placed(number: u32) -> u64 {
         2 * u64::from(number) + 1
     }
 
-    /// The words in their order.
+    /// Returns the words in order.
     pub fn texts(&self) -> Vec<Box<str>> {
         let mut texts = Vec::with_capacity(self.count());
         let mut stream = self.0.stream();
@@ -170,7 +171,7 @@ fn number(value: u64) -> u32 {
     u32::try_from(value).expect("an index is bounded far below")
 }
 
-/// The order of two names of one numbering of words.
+/// The order of two names whose words have the same numbering.
 pub(super) fn order(a: (&[u32], ProductId), b: (&[u32], ProductId)) -> Ordering {
     names::compare(a.0, b.0).then_with(|| a.1.cmp(&b.1))
 }

@@ -1,4 +1,4 @@
-//! What somebody looks for: the words of a term and what each may stand for.
+//! A search term: its words and what each of them matches.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -9,19 +9,19 @@ use super::fold;
 use super::segment::Words;
 use crate::limits;
 
-/// Points of a letter: two, so that a beginning can be worth half a typo.
+/// Points of a letter: two, so that a prefix match can cost half as much as a typo.
 const LETTER: u32 = 2;
 
-/// Letters below which a word has no typos and stands for what begins with it,
-/// as `ap` does. A number is no beginning of another one: `2` rooms are not `27`.
+/// Letters below which a word may have no typos and matches as a prefix, as `ap` does. A
+/// number is not a prefix: `2` rooms are not `27`.
 const SHORT: usize = 4;
 
 /// Letters from which a word may have two typos.
 const LONG: usize = 8;
 
-/// Bytes up to which a word may have two typos, and one. What tells typos takes
-/// memory with the square of a word's letters where each has bytes of its own, as
-/// in Chinese: of two hundred letters it would be hundreds of megabytes.
+/// Bytes up to which a word may have two typos, and one. An automaton that recognises typos
+/// takes memory with the square of a word's letters if each letter has bytes of its own, as
+/// in Chinese: for two hundred letters it would take hundreds of megabytes.
 const TWO_TYPOS_BYTES: usize = 32;
 const ONE_TYPO_BYTES: usize = 64;
 
@@ -36,42 +36,47 @@ pub enum TermError {
     TooLong,
 }
 
-/// A term as it is understood.
+/// A parsed term.
 pub struct Term {
     text: String,
     words: Vec<Word>,
     points: u32,
 }
 
-/// A word of a term, however often it is in it.
+/// A distinct word of a term.
 pub(super) struct Word {
     text: String,
-    /// What its like is worth.
+    /// Points of an exact match.
     points: u32,
     times: u32,
     begins: bool,
-    /// Put together with the word before, and with the one after.
+    /// The word joined with the one before, and with the one after.
     joined: Vec<String>,
     typos: u8,
-    /// What tells typos, once somebody searches: whoever only waits holds none.
+    /// The automaton that recognises typos, built at the first search: a term that only
+    /// waits holds none.
     automaton: OnceLock<DFA>,
 }
 
-/// Words of the index, by their numbers, that one of the term stands for, and
-/// what each is worth.
+/// Words of the index, by number, that match a word of the term, and the points of each.
 pub(super) struct Like {
     pub words: std::ops::Range<u32>,
-    /// Only names that have this one too.
+    /// Only names that also contain this word match.
     pub beside: Option<u32>,
     pub points: u32,
 }
 
 impl Term {
+    /// Parses a term.
+    ///
+    /// # Errors
+    /// Returns [`TermError::TooLong`] if the term has too many characters, and
+    /// [`TermError::Empty`] if it has no letter and no digit.
     pub fn read(text: &str) -> Result<Self, TermError> {
         let folded = fold::fold(text);
         let too_long = |text: &str| {
             let most = limits::SEARCH_TERM_CHARACTERS;
-            // Bytes are never fewer than characters.
+            // A text never has fewer bytes than characters.
             text.len() > most && text.chars().nth(most).is_some()
         };
         // A single character may fold to many.
@@ -99,7 +104,7 @@ impl Term {
         })
     }
 
-    /// The folded text.
+    /// Returns the folded text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -108,7 +113,7 @@ impl Term {
         &self.words
     }
 
-    /// What a name is worth that has all of it.
+    /// Returns the points of a name that has the whole term.
     pub(super) fn points(&self) -> u32 {
         self.points
     }
@@ -149,12 +154,12 @@ impl Word {
         self.text == other.text && self.begins == other.begins && self.joined == other.joined
     }
 
-    /// The most that it can be worth.
+    /// Returns the most points that a match can have.
     pub(super) fn most(&self) -> u32 {
         self.points * self.times
     }
 
-    /// What it stands for, best first.
+    /// Returns the matching words of the index, best first.
     pub(super) fn likes(&self, words: &Words) -> Vec<Like> {
         let mut likes = Vec::new();
         let mut push = |words: std::ops::Range<u32>, beside: Option<u32>, less: u32| {
@@ -191,7 +196,7 @@ impl Word {
         if let Some(typos) = self.automaton() {
             let mut stream = words.map().search_with_state(typos).into_stream();
             while let Some((_, number, state)) = stream.next() {
-                let number = u32::try_from(number).expect("words are numbered so");
+                let number = u32::try_from(number).expect("word numbers have 32 bits");
                 if let Distance::Exact(typos @ 1..) = typos.distance(state) {
                     push(number..number + 1, None, LETTER * u32::from(typos));
                 }
@@ -202,7 +207,7 @@ impl Word {
     }
 }
 
-/// The word put together with its neighbours: `vista mar` is `vistamar` too.
+/// Returns the word joined with each neighbour: `vista mar` also matches `vistamar`.
 fn joined(all: &[&str], at: usize) -> Vec<String> {
     let before = at.checked_sub(1).map(|before| all[before..=at].concat());
     let after = all.get(at..=at + 1).map(<[_]>::concat);
@@ -211,10 +216,10 @@ fn joined(all: &[&str], at: usize) -> Vec<String> {
     joined
 }
 
-/// Letters that a half of a word has at least: shorter words are in every other name.
+/// Least letters in each half of a word: shorter words are in every other name.
 const HALF: usize = 3;
 
-/// The two words that a word may be, put together: `vistamar` is `vista mar` too.
+/// Returns the ways to split a word in two: `vistamar` also matches `vista mar`.
 pub(super) fn halves(word: &str) -> impl Iterator<Item = (&str, &str)> {
     let splits = word.char_indices().skip(1);
     splits
@@ -230,10 +235,10 @@ fn is_number(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Digits of a number, at most: longer ones are codes.
+/// Most digits of a number: longer ones are codes.
 const DIGITS: usize = 8;
 
-/// The same number in other digits: `007` for `7`.
+/// Returns the same number with other leading zeros: `007` for `7`.
 pub(super) fn equal_numbers(word: &str) -> impl Iterator<Item = String> {
     let number = match word.trim_start_matches('0') {
         _ if !is_number(word) || word.len() > DIGITS => None,
@@ -245,7 +250,7 @@ pub(super) fn equal_numbers(word: &str) -> impl Iterator<Item = String> {
     equal.filter(move |equal| equal != word)
 }
 
-// Letters that changed places are one typo. Making these takes milliseconds.
+// Two swapped letters are one typo. Building these takes milliseconds.
 static ONE_TYPO: LazyLock<LevenshteinAutomatonBuilder> =
     LazyLock::new(|| LevenshteinAutomatonBuilder::new(1, true));
 static TWO_TYPOS: LazyLock<LevenshteinAutomatonBuilder> =
@@ -267,8 +272,8 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_typos_is_small_in_any_script() {
-        // Of each script some letters that have no byte in common, where there are such.
+    fn the_typo_automaton_is_small_in_any_script() {
+        // Some letters of each script, without a byte in common if possible.
         for (first, apart) in [(0x61, 1), (0x430, 1), (0x4e00, 371), (0x2_0000, 611)] {
             let letter =
                 |number: u32| char::from_u32(first + number % 26 * apart).expect("a letter");
@@ -276,7 +281,7 @@ mod tests {
                 let text: String = (0..letters).map(letter).collect();
                 let term = Term::read(&text).expect("a term");
                 let states = term.words()[0].automaton().map_or(0, DFA::num_states);
-                // Of a kilobyte each.
+                // A state takes a kilobyte.
                 assert!(
                     states < 4_000,
                     "{letters} letters as {}: {states}",
@@ -292,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_words_count_and_repeated_ones_count_as_often() {
+    fn only_the_first_words_count_and_repeated_words_count_repeatedly() {
         let term = Term::read(&"ab ".repeat(60)).expect("a term");
         assert_eq!(term.words().len(), 1);
         let each = LETTER * 2;

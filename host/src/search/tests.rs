@@ -1,5 +1,5 @@
-//! The index against the rules as they are written, over random names, terms and
-//! changes; and what a person would look for.
+//! Compares the index with the reference implementation, over random names, terms and
+//! changes; and checks typical searches.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn all(index: &Index, term: &str) -> Vec<(ProductId, u32)> {
     found.page.iter().map(|hit| (hit.id, hit.score)).collect()
 }
 
-/// Names that are found, best first, with their scores.
+/// Returns the found names, best first, with their scores.
 fn found<'a>(names: &[&'a str], term: &str) -> Vec<(&'a str, u32)> {
     let products: Vec<_> = (0..)
         .zip(names)
@@ -55,7 +55,7 @@ fn a_name_is_found_however_it_is_written() {
     ] {
         check(term, &[("Apartamento São João", 10_000)]);
     }
-    // Left out, too many, wrong, changed places; the first and the last letter.
+    // A letter missing, added or wrong, two swapped; the first and the last letter.
     for term in [
         "apartmento",
         "aparttamento",
@@ -82,7 +82,7 @@ fn a_name_is_found_however_it_is_written() {
 }
 
 #[test]
-fn words_are_found_together_and_apart_and_numbers_by_what_they_are() {
+fn joined_and_split_words_match_and_numbers_match_by_value() {
     let names = [
         "Residencial Vista Mar",
         "Vistamar",
@@ -102,7 +102,7 @@ fn words_are_found_together_and_apart_and_numbers_by_what_they_are() {
     check("torre 7", &["Torre 007", "Torre 7", "Torre 70"]);
     check("torre 07", &["Torre 007", "Torre 7", "Torre 70"]);
     check("torre7", &["Torre 7"]);
-    // Two letters are in every other name.
+    // Words of two letters are in every other name.
     assert_eq!(found(&["de la"], "dela"), []);
 }
 
@@ -119,7 +119,7 @@ fn equal_scores_go_by_words_then_name_then_id() {
     assert_eq!(found(&names, "casa"), expect);
 }
 
-/// Whole numbers that look like chance, the same at every run.
+/// Pseudo-random numbers, the same in every run.
 struct Chance(u64);
 
 impl Chance {
@@ -195,7 +195,7 @@ fn check_all(index: &Index, products: &[(ProductId, String)], chance: &mut Chanc
         };
         let expect = oracle::search(products, &text);
         assert_eq!(all(index, &text), expect, "{text}");
-        // Any page is that part of them.
+        // Any page is the corresponding part of the result.
         let (from, count) = (chance.below(expect.len() + 3), chance.below(7));
         let page = index.search(&term, from as u64, count);
         assert_eq!(page.total, expect.len() as u64);
@@ -206,7 +206,7 @@ fn check_all(index: &Index, products: &[(ProductId, String)], chance: &mut Chanc
 }
 
 #[test]
-fn the_index_finds_what_the_rules_say_whatever_changed_before() {
+fn the_index_matches_the_reference_after_any_changes() {
     for seed in 0..16 {
         let chance = &mut Chance(seed);
         let mut products: BTreeMap<_, _> = (0..chance.below(120) as u64)
@@ -245,7 +245,7 @@ fn the_index_finds_what_the_rules_say_whatever_changed_before() {
 }
 
 #[test]
-fn what_is_told_again_wears_nothing() {
+fn repeated_names_add_no_changes() {
     let names: Vec<_> = (0..5_000)
         .map(|number| (id(number), format!("casa {number}")))
         .collect();
@@ -260,7 +260,7 @@ fn what_is_told_again_wears_nothing() {
 }
 
 #[test]
-fn the_last_word_on_a_product_holds_while_names_are_gathered() {
+fn the_last_name_of_a_product_wins_while_names_are_gathered() {
     let mut gathering = Gathering::default();
     for name in [Some("casa azul"), None, Some("casa verde"), Some("lote")] {
         gathering.set(id(1), name);
@@ -273,7 +273,7 @@ fn the_last_word_on_a_product_holds_while_names_are_gathered() {
 }
 
 #[test]
-fn a_name_of_ten_thousand_letters_and_an_empty_index_are_searched_like_others() {
+fn a_name_of_ten_thousand_letters_and_an_empty_index_can_be_searched() {
     let long = "palavra ".repeat(1_250);
     assert_eq!(found(&[&long, "palavra"], "palavra").len(), 2);
     assert_eq!(

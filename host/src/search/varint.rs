@@ -1,4 +1,4 @@
-//! Whole numbers in as few bytes as they need, seven bits in each.
+//! Variable-length integers: seven bits in each byte.
 
 pub(super) fn write(bytes: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
@@ -8,7 +8,7 @@ pub(super) fn write(bytes: &mut Vec<u8>, mut number: u32) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
-/// The number at the beginning, which moves past it.
+/// Reads the number at the beginning and advances `bytes` past it.
 #[inline]
 pub(super) fn read(bytes: &mut &[u8]) -> u32 {
     let mut number = 0;

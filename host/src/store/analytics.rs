@@ -1,14 +1,14 @@
-//! What analytics keeps: rollups, and the work of keeping them.
+//! The data of analytics: rollups, and the types for keeping them up to date.
 //!
-//! A *build* is one whole rollup of a metric set of a workspace: a fact for each
-//! thing that was counted, quarters of an hour (slots) as the base, and a cube of
-//! local days for each zone in use. It follows the feed by a place of its own, in
-//! steps: a step reads what changed, works out by how much the counts change, and
-//! commits counts, facts and place together. So it may be repeated, cut anywhere
-//! and done by two hosts at once: what is counted is counted once.
+//! A *build* is one complete rollup of a metric set of a workspace: a fact for each
+//! counted thing, quarter hours (slots) as the base, and a cube of local days for each
+//! time zone in use. A build follows the feed from its own position, in steps: a step
+//! reads what has changed, computes the differences of the counts, and commits counts,
+//! facts and position together. Applying a step twice has no effect, so a step may be
+//! repeated, may be cut off anywhere, and may run on two hosts at once.
 //!
-//! A rebuild is a second build, made from the beginning of the feed beside the
-//! one that serves, which takes its place when it has caught up.
+//! A rebuild is a second build. It reads the feed from its beginning while the first
+//! build serves, and replaces the first build once it has caught up.
 
 use crate::domain::analytics::{Counts, Key, MetricSet, Slot};
 use crate::domain::id::{AgentId, WorkspaceId};
@@ -16,7 +16,7 @@ use crate::domain::time::Micros;
 use crate::domain::zone::Day;
 use crate::limits;
 
-/// One build; the number is unique in the store.
+/// One build. The number is unique in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Build {
     pub workspace: WorkspaceId,
@@ -24,104 +24,105 @@ pub struct Build {
     pub number: i64,
 }
 
-/// A run: it counts everything that was committed before it began.
+/// One run. It counts everything that was committed before it began.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// By the store's clock, read before anything else.
+    /// The store's time, read before anything else.
     pub as_of: Micros,
-    /// Builds that have something to read or to clear away.
+    /// Builds that have something to read or to clean up.
     pub builds: Vec<Build>,
 }
 
-/// What a step did.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stepped {
-    /// So many changes were read, and there are more.
+    /// The step read this many changes, and more remain.
     More(u64),
-    /// So many changes were read, and there were no more.
+    /// The step read this many changes, and none remain.
     Done(u64),
-    /// Another step was quicker; nothing was done.
+    /// Another step finished first; this one did nothing.
     Passed,
 }
 
-/// Somebody asks by the days of this zone.
+/// Requests of a workspace that use the days of a time zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneUse {
     pub workspace: WorkspaceId,
     pub zone: String,
-    /// How often since it was noted last.
+    /// The number of requests since the last note.
     pub requests: u64,
     pub used_at: Micros,
 }
 
-/// A cube of a build that is not whole yet.
+/// A cube of a build that is not complete yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cube {
     pub build: Build,
     pub zone: String,
 }
 
-/// How the rollups of a metric set are doing.
+/// The state of the rollups of a metric set.
 #[derive(Clone, Debug)]
 pub struct RollupStatus {
     pub set: MetricSet,
-    /// Of the last successful run.
+    /// The as-of time of the last successful run.
     pub as_of: Option<Micros>,
     /// When it ended.
     pub finished_at: Option<Micros>,
-    /// Changes that it read.
+    /// Changes that this run read.
     pub changes: u64,
-    /// Workspaces that serve what is older, since the last run could not count them
-    /// or not to the end, with what they are as of.
+    /// Workspaces whose counts are older, because the last run could not count them
+    /// completely, each with its as-of time.
     pub behind: Vec<(WorkspaceId, Option<Micros>)>,
-    /// Builds that are being made beside the one that serves, or before there is one,
-    /// and the place in the feed that they have reached.
+    /// Builds in progress, as the first build or beside the serving one, each with the
+    /// position in the feed that it has reached.
     pub making: Vec<(Build, Micros)>,
-    /// Zones with a cube, over all workspaces.
+    /// The number of cubes over all workspaces.
     pub cubes: u64,
-    /// Of these so many are not whole yet.
+    /// The number of those cubes that are not complete yet.
     pub cubes_making: u64,
 }
 
-/// What an answer about a metric set stands on.
+/// The state on which an answer about a metric set is based.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RollupState {
-    /// The build that serves, and how often its counts have changed; `None`: nothing
-    /// was counted yet.
+    /// The serving build, and the number of times that its counts have changed. `None`:
+    /// nothing was counted yet.
     pub version: Option<(i64, i64)>,
-    /// Everything before was counted; `None` as long as no build serves.
+    /// Everything before this time is counted. `None` while no build serves.
     pub as_of: Option<Micros>,
-    /// Agents that are left out unless they are asked for, in order.
+    /// Agents that are left out unless the request names them, in order.
     pub internal: Vec<AgentId>,
 }
 
-/// Whether what is as of this moment is too old to be shown without saying so, or
-/// of an unknown age.
+/// Returns whether counts of this as-of time are too old to be shown without a warning.
+/// Counts of an unknown age are stale.
 pub fn is_stale(as_of: Option<Micros>, now: Micros) -> bool {
     let longest = limits::ANALYTICS_STALE_SECONDS * Micros::SECOND;
     as_of.is_none_or(|as_of| now.0.saturating_sub(as_of.0) > longest)
 }
 
-/// A bucket of slots: `from` included, `to` not.
+/// A range of slots that includes `from` and excludes `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots {
     pub from: Slot,
     pub to: Slot,
 }
 
-/// What an answer is made of. Slots only where the zone has no whole cube of these rules.
+/// The cells that an answer needs. Slots are read only if the zone has no complete cube
+/// for this version of its rules.
 #[derive(Clone, Debug)]
 pub struct CellQuery<'a> {
     pub set: MetricSet,
     pub zone: &'a str,
     /// The version of the zone's rules.
     pub tzdata: &'a str,
-    /// Whole local days: the first, and the one past the last.
+    /// Whole local days: the first day, and the day after the last one.
     pub days: (Day, Day),
-    /// What lies before and after the whole days, with its day.
+    /// The slots before and after the whole days, each with its day.
     pub edges: Vec<(Day, Slots)>,
-    /// All of it in slots by the first day of each bucket of the answer, whole days
-    /// and edges together.
+    /// The whole range in slots, whole days and edges together, by the first day of each
+    /// bucket of the answer.
     pub buckets: Vec<(Day, Slots)>,
 }
 
@@ -138,11 +139,11 @@ pub struct Cell {
 #[derive(Clone, Debug, Default)]
 pub struct Cells {
     pub state: RollupState,
-    /// Every key that the cells name, at least; by number.
+    /// At least every key that the cells name, by its number.
     pub keys: Vec<(i64, Key)>,
     pub cells: Vec<Cell>,
-    /// They are of a cube; the zone needs none.
+    /// The cells come from a cube, or the zone needs none.
     pub of_cube: bool,
-    /// There are more than `limits::ANALYTICS_CELLS`: these are some of them.
+    /// There are more cells than `limits::ANALYTICS_CELLS`; these are some of them.
     pub too_many: bool,
 }

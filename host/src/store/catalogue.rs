@@ -1,9 +1,9 @@
-//! Products as they are imported, and as the product index follows them.
+//! Products as an import writes them and as the product index follows them.
 
 use crate::domain::id::ProductId;
 use crate::domain::time::Micros;
 
-/// A product as it is shown.
+/// A product as the API shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Product {
     pub id: ProductId,
@@ -12,12 +12,12 @@ pub struct Product {
     pub description: Option<String>,
 }
 
-/// What the index is told of a product.
+/// A change of a product, as the product index reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductChange {
     pub stamp: i64,
     pub id: ProductId,
-    /// None: it is gone.
+    /// None: the product was removed.
     pub name: Option<String>,
 }
 
@@ -25,44 +25,44 @@ pub struct ProductChange {
 #[derive(Clone, Debug)]
 pub struct ProductChanges {
     pub changes: Vec<ProductChange>,
-    /// The feed clock in the same snapshot. With fewer changes than were asked for,
-    /// everything up to it has been told.
+    /// The feed clock in the same snapshot. If there are fewer changes than were asked
+    /// for, the page is complete up to this clock.
     pub clock: i64,
-    /// Removals with a stamp up to this one may be told no more.
+    /// The feed may no longer report removals with a stamp up to this one.
     pub forgotten: i64,
 }
 
 impl ProductChanges {
-    /// Whether a removal may be missing to somebody who has seen everything up to
-    /// this stamp, and so has to begin anew. Who is still reading from the beginning
-    /// counts as having seen everything up to the clock of the first page: what was
-    /// gone by then is on none of the pages.
+    /// Returns whether a reader that has seen everything up to this stamp may have missed
+    /// a removal, and must start over. A reader that is still reading from the beginning
+    /// counts as having seen everything up to the clock of the first page: a product that
+    /// was removed by then is on none of the pages.
     pub fn misses_removals(&self, seen: i64) -> bool {
         seen < self.forgotten
     }
 }
 
-/// One import of a workspace's products: when it began. Products are marked with
-/// the greatest that named them; what a declared workspace names is marked with
-/// its time.
+/// One import of a workspace's products, identified by the time when it began. Each
+/// product is marked with the greatest import that named it. Products that a declared
+/// workspace names are marked with the time of the declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImportId(pub Micros);
 
-/// What a part of an import became.
+/// The outcome of a part of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     pub created: u64,
     pub changed: u64,
-    /// They were so before.
+    /// Products that were unchanged.
     pub kept: u64,
-    /// External ids that this import has named before: they were left alone.
+    /// External ids that this import has named before. Their products were left alone.
     pub repeated: Vec<String>,
 }
 
-/// One step through products that an import may not have seen.
+/// One step of removing products that an import may not have named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removed {
     pub removed: u64,
-    /// Where the next step begins; `None`: this was the last.
+    /// Where the next step begins. `None`: this was the last step.
     pub next: Option<i64>,
 }

@@ -1,6 +1,6 @@
-//! Where operations run: on the threads of a SQLite file, or on connections to a
-//! PostgreSQL database. It decides whether a write may begin yet, gives every operation
-//! on PostgreSQL its deadline, and refuses at once what a lost database cannot answer.
+//! Runs operations on the threads of a SQLite file or on connections to a PostgreSQL
+//! database. It decides whether a write may begin yet, gives every operation on PostgreSQL
+//! its deadline, and refuses operations at once while the database is lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,12 @@ pub enum Database {
 }
 
 impl Database {
-    /// Reads in one snapshot what the rows of these workspaces say: few of them, which
-    /// an index leads to.
+    /// Reads rows of these workspaces in one snapshot. For few rows that an index leads to.
+    ///
+    /// # Errors
+    ///
+    /// `Busy` if too many operations wait, `Lost` or `Unavailable` if the database cannot
+    /// be reached in time, and the errors of `steps`.
     pub async fn read<T, F>(&self, rows: Rows<'_>, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -31,7 +35,11 @@ impl Database {
         self.read_for(Length::Short, rows, steps).await
     }
 
-    /// The same where many rows are read: it holds up no short read.
+    /// Like [`Self::read`], but for many rows: it does not hold up short reads.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::read`].
     pub async fn read_many<T, F>(&self, rows: Rows<'_>, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -54,7 +62,7 @@ impl Database {
             Self::Sqlite(db) => db.read(length, steps).await,
             Self::Postgres(db) => {
                 within(db.reach(), async {
-                    // No tenant's rows, and one statement: a transaction says nothing more.
+                    // One statement that reads no tenant's rows needs no transaction.
                     if matches!(rows, Rows::Exempt) {
                         return steps(&mut Tx::Postgres(db.alone().await?)).await;
                     }
@@ -68,7 +76,11 @@ impl Database {
         }
     }
 
-    /// Reads what keeps a host among the others: it does not wait behind requests.
+    /// Reads what keeps a host in the fleet. It does not wait behind requests.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::read`].
     pub async fn aside<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -85,7 +97,12 @@ impl Database {
         }
     }
 
-    /// Writes in a transaction that sees the rows of these workspaces. An error undoes it.
+    /// Writes in a transaction that sees the rows of these workspaces. An error rolls it
+    /// back.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::read`], and `Full` if there is no space to write.
     pub async fn write<T, F>(&self, rows: Rows<'_>, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -94,7 +111,11 @@ impl Database {
         self.write_or_undo(rows, ending(steps, End::Commit)).await
     }
 
-    /// The same where the operation says itself whether it is kept.
+    /// Like [`Self::write`], but the operation decides whether to commit or to roll back.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::write`].
     pub async fn write_or_undo<T, F>(&self, rows: Rows<'_>, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -114,7 +135,12 @@ impl Database {
         }
     }
 
-    /// Commits a batch: all of it, or nothing.
+    /// Commits a batch, completely or not at all.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::write`], and `Contended` if other transactions changed the same rows on
+    /// every attempt.
     pub async fn commit(
         &self,
         clock: &SharedClock,
@@ -136,8 +162,9 @@ impl Database {
                 .await
             }
             Self::Postgres(db) => {
-                // It minds its time itself, so that its outcome is found out also when
-                // the database is lost, and is not counted: those who wait for it are.
+                // A batch has its own deadline, so that its commit status is looked up even
+                // if the database is lost. It does not count as an operation; the requests
+                // that wait for it do.
                 db.reach().is_there()?;
                 let commit = postgres::commit(db, clock.as_ref(), &batch);
                 looked_into(db.reach(), commit.await)
@@ -145,8 +172,12 @@ impl Database {
         }
     }
 
-    /// After what was removed has been overwritten: forgets what a log beside the file
-    /// holds of it still.
+    /// After removed data has been overwritten: empties the log beside the file, which may
+    /// still hold that data. A no-op for PostgreSQL.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::write`].
     pub async fn empty_log(&self) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(db) => sqlite::empty_log(db).await,
@@ -154,8 +185,12 @@ impl Database {
         }
     }
 
-    /// Writes by one statement what tells that the store can be written to: it does not
-    /// wait behind requests.
+    /// Writes, by one statement, a row that shows that the store can be written to. It does
+    /// not wait behind requests.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::write`].
     pub async fn write_aside<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -172,7 +207,11 @@ impl Database {
         }
     }
 
-    /// Writes by one statement to what belongs to no tenant.
+    /// Writes, by one statement, rows that belong to no tenant.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::write`].
     pub async fn write_alone<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -195,13 +234,19 @@ async fn end(tx: Tx, how: End) -> Result<(), StoreError> {
         (Tx::Postgres(transaction), End::Commit) => transaction.commit().await,
         (Tx::Postgres(transaction), End::Undo) => transaction.rollback().await,
         (Tx::Sqlite(_), _) => Err(StoreError::Inconsistent {
-            what: "a connection of another database".to_owned(),
+            what: "the connection is to another kind of database".to_owned(),
         }),
     }
 }
 
-/// An operation that is refused at once while the database is lost, and given up when
-/// it gets lost or takes too long: its connection goes with it.
+/// Runs an operation that is refused at once while the database is lost, and that is given
+/// up, together with its connection, if the database gets lost or the operation takes too
+/// long.
+///
+/// # Errors
+///
+/// `Lost` while the database is lost, `Busy` if too many operations are under way,
+/// `Unavailable` at the deadline, and the operation's own errors.
 pub async fn within<T>(
     reach: &Reach,
     operation: impl Future<Output = Result<T, StoreError>>,
@@ -214,7 +259,12 @@ pub async fn within<T>(
     }
 }
 
-/// The same for what tells that this host lives, however many operations are under way.
+/// Like [`within`], but for operations that show that this host is alive: they run however
+/// many other operations are under way.
+///
+/// # Errors
+///
+/// The same as [`within`], except `Busy`.
 pub async fn aside<T>(
     reach: &Reach,
     operation: impl Future<Output = Result<T, StoreError>>,
@@ -226,7 +276,12 @@ pub async fn aside<T>(
     }
 }
 
-/// A failure that the database's end would explain is looked into at once.
+/// Passes the result on. After a failure that an outage would explain, the database is
+/// checked at once.
+///
+/// # Errors
+///
+/// The error in `result`.
 pub fn looked_into<T>(reach: &Reach, result: Result<T, StoreError>) -> Result<T, StoreError> {
     if matches!(result, Err(StoreError::Unavailable(_))) {
         reach.doubt();

@@ -1,6 +1,6 @@
-//! Changes of deals by partners as they are committed, and what is kept of them.
-//! Each is one transaction: the deal is stamped once, a row of its history says
-//! who changed what, and what hangs on it (conversation, ticket) changes with it.
+//! Changes of deals by partners as they are committed, and the records of them. Each
+//! change is one transaction: it stamps the deal once, adds a row to the deal's history,
+//! and changes the conversation and the ticket that belong to the deal.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ use crate::domain::id::{
 use crate::domain::phone::Phone;
 use crate::domain::time::Micros;
 
-/// Who changed something.
+/// The author of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "by")]
 pub enum ChangedBy {
@@ -22,13 +22,13 @@ pub enum ChangedBy {
         partner_id: PartnerId,
         key_id: KeyId,
     },
-    /// The source, in this delivery.
+    /// The source, by this delivery.
     #[serde(rename_all = "camelCase")]
     Source { delivery_id: DeliveryId },
 }
 
-/// A partner that works on deals: those that came through its connections, and
-/// those that it made.
+/// A partner that works on deals: on those that came through its connections and on those
+/// that it created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByPartner {
     pub workspace: WorkspaceId,
@@ -45,7 +45,7 @@ impl ByPartner {
     }
 }
 
-/// `PATCH /deal/{dealId}`, checked. What is `None` stays.
+/// `PATCH /deal/{dealId}`, checked. `None` leaves a field unchanged.
 #[derive(Clone, Debug)]
 pub struct DealPatch {
     pub by: ByPartner,
@@ -58,14 +58,14 @@ pub struct DealPatch {
     pub owner_email: Option<String>,
 }
 
-/// What a patch became.
+/// The outcome of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DealPatched {
-    /// False: it was so before, and nothing was stamped.
+    /// False: the deal was already so, and was not stamped.
     Done {
         changed: bool,
     },
-    /// Not there, or not this partner's.
+    /// The deal does not exist or is not this partner's.
     NoDeal,
     NoProduct,
     NoOwner,
@@ -82,49 +82,50 @@ pub struct NewDeal {
     /// See `domain::contact::keys`.
     pub contact_keys: Vec<String>,
     pub product: Option<ProductReference>,
-    /// A product that is not known is no reason to refuse.
+    /// Create the deal even if the product is not known.
     pub bypass_product_check: bool,
-    /// None: the workspace's first.
+    /// None: the workspace's first agent.
     pub agent: Option<AgentId>,
     pub external_id: Option<String>,
     /// `source`, `conversionIdentifier`.
     pub props: Map<String, Value>,
-    /// What the contact is sent; it has a phone then.
+    /// A message to the contact, which then has a phone.
     pub message: Option<DealMessage>,
     pub idempotency: Option<IdempotencyClaim>,
 }
 
-/// As the partner named it: by one of the two or both, which have to agree.
+/// A product as the partner named it: by its id, its external id, or both. If both are
+/// given, they must agree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProductReference {
     pub id: Option<ProductId>,
     pub external_id: Option<String>,
 }
 
-/// The template that a new deal's conversation begins with. The worker sends it.
+/// The template that begins a new deal's conversation. The worker sends it.
 #[derive(Clone, Debug)]
 pub struct DealMessage {
     pub channel: Channel,
     pub message: NewMessage,
-    /// Transferred to people when it is not answered in time.
+    /// Whether to hand the conversation to people if it is not answered in time.
     pub transfer: bool,
     pub special_instructions: Option<String>,
 }
 
-/// What a new deal became.
+/// The outcome of creating a deal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DealCreated {
-    /// Stored, with the answer as its repeats will hear it: 201.
+    /// Stored, with the answer that a repeat receives: 201.
     Done(StoredAnswer),
-    /// The key was answered before.
+    /// The idempotency key has a stored answer already.
     Replayed(StoredAnswer),
-    /// The key came with another body before.
+    /// The idempotency key was used with another body.
     KeyReused,
-    /// The contact wants no messages, or was banned; nothing was stored.
+    /// The contact has opted out or was banned. Nothing was stored.
     Banned,
-    /// The product is not known; nothing was stored.
+    /// The product is not known. Nothing was stored.
     NoProduct,
-    /// The two names are of two products, both known; nothing was stored.
+    /// The two ids name two different products, both known. Nothing was stored.
     TwoProducts,
 }
 
@@ -134,7 +135,7 @@ pub struct NewDealLog {
     pub by: ByPartner,
     pub deal: DealId,
     pub id: DealLogId,
-    /// `success`, or a word of the partner's.
+    /// `success`, or a kind of the partner's own.
     pub kind: String,
     pub subject: String,
     pub description: Option<String>,
@@ -142,14 +143,14 @@ pub struct NewDealLog {
     pub idempotency: Option<IdempotencyClaim>,
 }
 
-/// What a log became.
+/// The outcome of a log entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DealLogged {
-    /// Stored, with the answer as its repeats will hear it: 201.
+    /// Stored, with the answer that a repeat receives: 201.
     Done(StoredAnswer),
     Replayed(StoredAnswer),
     KeyReused,
-    /// Not there, or not this partner's.
+    /// The deal does not exist or is not this partner's.
     NoDeal,
 }
 
@@ -160,11 +161,12 @@ pub struct DealChange {
     pub at: Micros,
     #[serde(flatten)]
     pub by: ChangedBy,
-    /// What changed; of a deal that a partner made, what it began with.
+    /// The changed fields. For the first row of a deal that a partner created: its
+    /// initial fields.
     pub changes: Vec<FieldChange>,
 }
 
-/// What a partner noted.
+/// A log entry that a partner added to a deal.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DealLog {
@@ -179,12 +181,12 @@ pub struct DealLog {
     pub metadata: Map<String, Value>,
 }
 
-/// For operators: a deal's past, newest first in both lists.
+/// A deal's past, for operators. Both lists have the newest entry first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DealPast {
     pub created_at: Micros,
-    /// That made it; of a deal that a partner made there is none.
+    /// The delivery that created the deal. `None` if a partner created it.
     pub delivery_id: Option<DeliveryId>,
     pub history: Vec<DealChange>,
     pub logs: Vec<DealLog>,

@@ -3,35 +3,35 @@
 use crate::domain::id::{TicketId, WorkspaceId};
 use crate::domain::ticket::Status;
 
-/// `PATCH /tickets/{id}`, checked. What is `None` stays.
+/// `PATCH /tickets/{id}`, checked. `None` leaves a field unchanged.
 #[derive(Clone, Debug)]
 pub struct TicketPatch {
     pub workspace: WorkspaceId,
     pub ticket: TicketId,
     pub status: Option<Status>,
-    /// Who takes it, by normalised address; the inner `None`: nobody any more.
+    /// The new owner's normalised address. The inner `None` removes the owner.
     pub owner_email: Option<Option<String>>,
 }
 
-/// What a patch became.
+/// The outcome of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TicketPatched {
-    /// False: it was so before.
+    /// False: the ticket was already so.
     Done {
         changed: bool,
     },
     NoTicket,
     NoOwner,
-    /// It cannot be opened again: another ticket of the same conversation is open.
+    /// The ticket cannot be reopened: another ticket of the same conversation is open.
     Superseded,
 }
 
-/// Newest first.
+/// Selects tickets, newest first.
 #[derive(Clone, Debug, Default)]
 pub struct TicketFilter {
     pub ticket: Option<TicketId>,
     pub status: Option<Status>,
-    /// Only older ones.
+    /// Only tickets older than this one.
     pub before: Option<TicketId>,
     pub limit: u32,
 }

@@ -1,9 +1,10 @@
-//! What it takes to erase a person, and what is remembered of it.
+//! Erasing a person, and the record of an erasure.
 //!
-//! A person is erased in steps, each one bounded transaction, in which what is gone
-//! and the record of it commit together; the contact itself is the last. So who is
-//! interrupted begins again with the same words, and what comes in meanwhile goes
-//! with the rest. The record names no one: ids, numbers and times.
+//! A person is erased in steps. Each step is one bounded transaction that commits the
+//! removals together with their record; the last step removes the contact itself. An
+//! interrupted erasure therefore continues when the same request is repeated, and data
+//! that arrives in the meantime is erased too. The record contains no personal data: only
+//! ids, numbers and times.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,24 +15,24 @@ use crate::domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::limits;
 
-/// What an emptied delivery says to operators.
+/// The note that an emptied delivery shows to operators.
 pub(super) const EMPTIED: &str =
-    "emptied: somebody whom it brought was erased; what became of the others is as it was";
+    "emptied: a person whom it brought was erased; the outcomes of its other items are kept";
 
-/// What a repeat hears whose first request was about somebody who is erased, where
-/// its own answer may have named the person.
-pub(super) const ERASED_ANSWER: &str = r#"{"status":400,"headers":[],"body":"{\"success\":false,\"statusCode\":400,\"message\":\"Whom this request was about has been erased.\"}"}"#;
+/// The answer to the repeat of a request about an erased person, if its original answer
+/// may have named the person.
+pub(super) const ERASED_ANSWER: &str = r#"{"status":400,"headers":[],"body":"{\"success\":false,\"statusCode\":400,\"message\":\"The person whom this request was about has been erased.\"}"}"#;
 
-/// Who is meant.
+/// Names a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PersonBy {
-    /// Also somebody of whom an erasure tells.
+    /// A contact id, which may be that of an erasure's record.
     Id(ContactId),
     /// One of `domain::contact::keys`.
     Key(String),
 }
 
-/// What a contact was found by.
+/// The kind of key by which a contact was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FoundBy {
@@ -56,22 +57,22 @@ impl FoundBy {
     }
 }
 
-/// A person, as far as finding what is of it needs it. Not for the log.
+/// A person, with what is needed to find the person's data. Do not log it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Person {
     pub workspace: WorkspaceId,
     pub id: ContactId,
-    /// None of somebody who is erased.
+    /// Empty for a person who is already erased.
     pub keys: Vec<String>,
     pub email: Option<String>,
     pub phone_number: Option<String>,
-    /// Who else has the address or number that it was found by, at most
+    /// Other contacts with the address or number by which the person was found, at most
     /// `limits::OTHERS_NAMED` of them.
     pub others: Vec<ContactId>,
 }
 
 impl Person {
-    /// How channels may name it.
+    /// Returns the names that channels may use for the person.
     pub fn names(&self) -> Vec<String> {
         let of_keys = self.keys.iter().filter_map(|key| {
             let (kind, name) = key.split_once(':')?;
@@ -87,7 +88,7 @@ impl Person {
     }
 }
 
-/// How many of what are gone, or would be.
+/// The number of rows that were erased, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Erased {
@@ -103,13 +104,14 @@ pub struct Erased {
     pub sends: u64,
     pub holds: u64,
     pub channel_refs: u64,
-    /// Answers kept for repeats of requests; the keys stay until their time.
+    /// Answers kept under idempotency keys. The keys themselves stay until they expire.
     pub idempotency_answers: u64,
-    /// Raw requests that brought only this person.
+    /// Deliveries that brought only this person.
     pub deliveries: u64,
-    /// Raw requests that brought others too: emptied, with what became of the others kept.
+    /// Deliveries that also brought others. They are emptied; the outcomes of the other
+    /// items are kept.
     pub shared_deliveries: u64,
-    /// What sources answered to fetches for this person.
+    /// Answers of sources to fetches for this person.
     pub fetch_answers: u64,
 }
 
@@ -146,31 +148,31 @@ impl Erased {
     }
 }
 
-/// A delivery that names the person and was left, since nobody knows yet what it brings.
+/// A delivery that names the person and was kept, because its leads are not known yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftDelivery {
     pub id: DeliveryId,
     pub status: DeliveryStatus,
 }
 
-/// A delivery that names a person and is there.
+/// A stored delivery that names a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandingDelivery {
     pub id: DeliveryId,
     pub status: DeliveryStatus,
-    /// Something of it led to somebody else.
+    /// An item of it led to another contact.
     pub is_shared: bool,
-    /// A lead of it is to be converted again: nobody knows whose it is.
+    /// A lead of it is still to be converted, so its contact is not known.
     pub is_pending: bool,
 }
 
-/// What was found and left.
+/// Data that was found and kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Remaining {
-    /// Remembered by their ids: by then nothing else tells whom they name.
+    /// Kept by their ids: afterwards nothing else links them to the person.
     pub deliveries: Vec<LeftDelivery>,
-    /// Beside those that are named.
+    /// The number of further deliveries.
     pub more_deliveries: u64,
 }
 
@@ -183,7 +185,7 @@ impl Remaining {
         }
     }
 
-    /// As it is told: the first are named, the others counted.
+    /// Returns the form that is shown: the first deliveries by id, the rest as a count.
     #[must_use]
     pub fn told(mut self) -> Self {
         let more = self.deliveries.len().saturating_sub(limits::LEFT_SHOWN);
@@ -192,7 +194,7 @@ impl Remaining {
         self
     }
 
-    /// Leaves out what is not there any more, and says how the others stand now.
+    /// Removes deliveries that no longer exist and updates the status of the others.
     pub(super) fn keep(&mut self, standing: &BTreeMap<DeliveryId, DeliveryStatus>) {
         self.deliveries.retain_mut(|left| {
             let status = standing.get(&left.id);
@@ -202,14 +204,14 @@ impl Remaining {
     }
 }
 
-/// An erasure that begins.
+/// An erasure to begin.
 #[derive(Clone, Debug)]
 pub struct NewErasure {
     pub id: ErasureId,
     pub workspace: WorkspaceId,
     pub contact: ContactId,
     pub found_by: FoundBy,
-    /// The operator's.
+    /// The key of the operator.
     pub key: KeyId,
     pub began_at: Micros,
 }
@@ -224,7 +226,7 @@ pub struct Erasure {
     pub found_by: FoundBy,
     pub key_id: KeyId,
     pub began_at: Micros,
-    /// None: it was interrupted, or goes on.
+    /// None: the erasure was interrupted or is still running.
     pub done_at: Option<Micros>,
     pub erased: Erased,
     pub remaining: Remaining,
@@ -236,24 +238,24 @@ pub struct EraseStep {
     pub erased: Erased,
     /// Nothing is left to do.
     pub done: bool,
-    /// As the record has it where this was the end.
+    /// The time that the record has if this was the last step.
     pub at: Micros,
 }
 
-/// How far an erasure goes.
+/// How much a step erases.
 #[derive(Clone, Copy, Debug)]
 pub enum Extent<'a> {
-    /// All but the contact and its keys, by which it is found again.
+    /// Everything except the contact and its keys, by which a repeat finds it.
     ButContact,
-    /// The contact too, when nothing else is left; with this the record ends.
+    /// The contact too, once nothing else is left. This completes the record.
     Whole(&'a Remaining),
 }
 
-/// A delivery of which something led to no contact, as it came.
+/// A delivery with an item that led to no contact, as it came in.
 #[derive(Clone, Debug)]
 pub struct UnlinkedDelivery {
     pub standing: StandingDelivery,
-    /// Something else of it led to the person.
+    /// Another item of it led to the person.
     pub is_own: bool,
     /// JSON text.
     pub query: String,
@@ -261,11 +263,11 @@ pub struct UnlinkedDelivery {
     pub body: Vec<u8>,
 }
 
-/// Deliveries of which something led to no contact.
+/// A page of deliveries with an item that led to no contact.
 #[derive(Clone, Debug)]
 pub struct UnlinkedPage {
     pub deliveries: Vec<UnlinkedDelivery>,
-    /// Where the next page begins; `None`: this was the last.
+    /// Where the next page begins. `None`: this was the last page.
     pub next: Option<DeliveryId>,
 }
 
@@ -276,7 +278,7 @@ pub struct ErasureFilter {
     pub limit: u32,
 }
 
-/// What of these erasures' deliveries is to be looked for.
+/// Returns the deliveries that these erasures left, to be looked up.
 pub(super) fn left_by(erasures: &[Erasure]) -> Vec<(WorkspaceId, DeliveryId)> {
     erasures
         .iter()
@@ -292,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_person_is_named_as_channels_and_keys_do() {
+    fn the_names_of_a_person_are_those_of_channels_and_keys() {
         let person = Person {
             workspace: WorkspaceId::new(Micros(1)),
             id: ContactId::new(Micros(1)),
@@ -320,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_is_remembered_and_told_within_bounds() {
+    fn left_deliveries_are_kept_and_shown_within_bounds() {
         let mut remaining = Remaining::default();
         for _ in 0..limits::LEFT_REMEMBERED + 3 {
             remaining.add(LeftDelivery {

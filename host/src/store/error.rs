@@ -1,53 +1,54 @@
-//! How a store fails, by what the caller does about it; and from the driver's
-//! errors to these, by the database that gave them.
+//! The ways in which a store fails, split by what the caller does about them, and the
+//! conversion of the drivers' errors.
 
 use super::{postgres, sqlite};
 
-/// Why a verb gave nothing, split by what the caller does about it.
+/// Why an operation failed, split by what the caller does about it.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no room to write. Reads go on; tell the client 507.
-    #[error("the store has no room left: free disk space where the data folder is")]
+    /// There is no space to write. Reads still work. Answer the client with 507.
+    #[error("the store has no space left: free disk space where the data folder is")]
     Full,
-    /// The store cannot be reached or is busy past its deadline. Tell the client 503.
+    /// The store cannot be reached, or was busy past the deadline. Answer the client with
+    /// 503.
     #[error("the store is not available: {0}")]
     Unavailable(#[source] Cause),
-    /// The store is known to be lost, and is not even asked: who watches it has
-    /// said so in the log. Tell the client 503.
+    /// The store is known to be lost, and was not asked. The watch of the store has
+    /// logged it. Answer the client with 503.
     #[error("the store is not available: {0}")]
     Lost(String),
-    /// As many reads, or writes, wait as may. Tell the client 503.
-    #[error("too much is waiting for the store: try again shortly")]
+    /// The queue for reads or for writes is full. Answer the client with 503.
+    #[error("too many operations are waiting for the store: try again shortly")]
     Busy,
-    /// Others changed the same rows each time it was tried; alone it may get
-    /// through. Tell the client 503.
-    #[error("others write the same rows all the time: try again shortly")]
+    /// Other transactions changed the same rows on every attempt. The write may succeed
+    /// alone. Answer the client with 503.
+    #[error("other writers keep changing the same rows: try again shortly")]
     Contended,
-    /// What was found cannot be: a defect, or a damaged file.
-    #[error("the store holds something that cannot be: {what}")]
+    /// The store found something that should be impossible: a defect or a damaged file.
+    #[error("internal inconsistency in the store: {what}")]
     Inconsistent { what: String },
-    /// The store refused what no caller should send: a defect.
+    /// The store refused a statement that no caller should send: a defect.
     #[error("a query failed: {0}")]
     Query(#[source] Cause),
-    /// What was asked for contradicts what is stored, in words for the operator.
+    /// The request contradicts the stored data. The text is for the operator.
     #[error("{0}")]
     Refused(String),
-    /// The store's file or schema cannot be used, and why.
+    /// The store's file or schema cannot be used. The text says why.
     #[error("the store cannot be opened: {0}")]
     Open(String),
 }
 
-/// What a driver said.
+/// The driver's error.
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
     #[error(transparent)]
     Sqlite(rusqlite::Error),
     #[error(transparent)]
     Sqlx(sqlx::Error),
-    /// The store was closed: it does not come back.
+    /// The store was closed and will not reopen.
     #[error("the store is closed")]
     Closed,
-    /// What it said to another one who waited for the same.
+    /// The text of an error that another waiter for the same result received.
     #[error("{0}")]
     Said(String),
 }
@@ -81,12 +82,12 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl StoreError {
-    /// Whether the store's own watch tells of it, so that nobody else need.
+    /// Returns whether the watch of the store has logged this failure already.
     pub fn is_told(&self) -> bool {
         matches!(self, Self::Lost(_))
     }
 
-    /// Whether the same may go well later, without anybody mending anything.
+    /// Returns whether the same operation may succeed later without a repair.
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unavailable(cause) => !matches!(cause, Cause::Closed),
@@ -95,7 +96,8 @@ impl StoreError {
         }
     }
 
-    /// The same failure for another one who waited; its source goes to the first only.
+    /// Returns the same failure for another waiter. Only the first waiter gets the source
+    /// error.
     pub fn again(&self) -> Self {
         match self {
             Self::Full => Self::Full,
@@ -109,7 +111,7 @@ impl StoreError {
     }
 }
 
-/// For a column that holds what it cannot.
+/// An error for a column with an impossible value.
 pub(super) fn odd(
     table: &str,
     column: impl std::fmt::Display,

@@ -1,9 +1,8 @@
-//! What hosts that work on one store tell each other: that they live, what they
-//! serve, what they prepared, who does a job, and that something changed.
+//! What the hosts of one store share: heartbeats, the plugin versions that they serve and
+//! have prepared, job leases, and announcements of changes.
 //!
-//! The times behind all of this are the store's, never a host's: two machines
-//! need not agree on the hour. A store of one process answers the same verbs
-//! for its one host.
+//! All times are the store's, never a host's, so the clocks of two machines may differ. A
+//! store of a single process answers the same operations for its one host.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +12,25 @@ use crate::domain::id::HostId;
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 
-/// Something that hosts keep in memory was changed by an operator. It may get
-/// lost, so whoever listens looks from time to time too.
+/// An announcement that an operator changed something that hosts cache. It may get lost,
+/// so listeners also poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Announcement {
-    /// Connections, or what belongs to them.
+    /// Connections, or rows that belong to them.
     Connections,
     Keys,
-    /// A version was proposed, or serves.
+    /// A version was proposed or activated.
     Plugins,
-    /// A host said what it serves or prepared.
+    /// A host reported the versions that it serves or has prepared.
     Hosts,
-    /// There is something to count.
+    /// There are changes to count.
     Analytics,
     /// Announcements may have been missed: anything may have changed.
     Everything,
 }
 
 impl Announcement {
-    /// Those that are sent.
+    /// The announcements that hosts send.
     pub const ALL: [Self; 5] = [
         Self::Connections,
         Self::Keys,
@@ -51,7 +50,8 @@ impl Announcement {
         }
     }
 
-    /// One that a newer host sends and this one does not know means anything.
+    /// Parses an announcement. One that only newer hosts know counts as
+    /// [`Self::Everything`].
     pub fn of(text: &str) -> Self {
         Self::ALL
             .into_iter()
@@ -60,39 +60,39 @@ impl Announcement {
     }
 }
 
-/// A sign of life of a host.
+/// A heartbeat of a host.
 #[derive(Clone, Debug)]
 pub struct Beat {
     pub host: HostId,
-    /// For people: hosts may share one.
+    /// For display only: hosts may share a name.
     pub name: String,
     pub version: String,
     pub report: HostReport,
 }
 
-/// What a host says of its plugins.
+/// A host's report about its plugins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HostReport {
     /// By the plugin's name.
     pub serves: BTreeMap<String, Serves>,
-    /// Proposals that were tried, by their number.
+    /// Proposals that the host has tried, by their number.
     pub prepared: BTreeMap<i64, Preparation>,
 }
 
-/// What a host serves under a plugin's name.
+/// The version that a host serves under a plugin's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Serves {
-    /// `None`: nothing, since it does not load here.
+    /// `None`: no version, because it does not load on this host.
     pub digest: Option<Digest>,
     /// The activation that it follows.
     pub generation: i64,
-    /// Why it does not serve what it should.
+    /// Why the host does not serve the version that it should.
     pub error: Option<String>,
 }
 
-/// What came of a proposal on a host.
+/// The result of preparing a proposal on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preparation {
@@ -110,13 +110,13 @@ pub struct SeenHost {
     pub version: String,
     pub started_at: Micros,
     pub seen_at: Micros,
-    /// It gave a sign of life lately; else it counts as dead.
+    /// Whether a recent heartbeat exists. Without one the host counts as dead.
     pub alive: bool,
     #[serde(skip)]
     pub report: HostReport,
 }
 
-/// A version that every host shall prepare.
+/// A version that every host is to prepare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     pub name: String,
@@ -124,19 +124,19 @@ pub struct Proposal {
     pub number: i64,
 }
 
-/// Who holds a job: a number that grows whenever it changes hands. What a job
-/// writes may be guarded by it.
+/// The fencing token of a job: a number that grows whenever the job changes hands. The
+/// writes of a job may be guarded by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fence(pub i64);
 
-/// What a request costs and how much may be owed, in microseconds.
+/// The cost of a request and the greatest debt, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
     pub each: i64,
     pub full: i64,
 }
 
-/// What is owed after a request, in microseconds until it is paid off.
+/// The debt after a request: microseconds until it is paid off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Debt {
     pub owed: i64,
@@ -145,10 +145,10 @@ pub struct Debt {
 }
 
 impl Price {
-    /// The generic cell rate algorithm: a request is served when what is owed
-    /// with it is not more than the whole.
+    /// Applies the generic cell rate algorithm: the request is accepted if the debt
+    /// including it does not exceed `full`.
     pub fn pay(self, owed: i64) -> Debt {
-        // A clock that was set back does not leave a debt of more than the whole.
+        // If the clock went backwards, the debt still does not exceed the maximum.
         let owed = owed.clamp(0, self.full);
         let after = owed + self.each;
         let refused = after > self.full;
@@ -159,10 +159,10 @@ impl Price {
     }
 }
 
-/// The store is known not to answer: nobody is made to wait for it.
+/// The store is known not to answer. Requests are refused instead of waiting.
 #[derive(Clone, Debug)]
 pub struct Outage {
-    /// In words for the operator.
+    /// The reason, in words for the operator.
     pub reason: String,
 }
 
@@ -172,6 +172,6 @@ pub struct Pool {
     pub open: u32,
     pub idle: u32,
     pub most: u32,
-    /// Verbs under way, those that wait for a connection included.
+    /// Operations under way, including those that wait for a connection.
     pub asked: u32,
 }

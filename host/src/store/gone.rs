@@ -1,6 +1,6 @@
-//! Rows of one workspace that go, or change because others went, in one
-//! transaction: what each feed has to stamp for it. A store removes and writes the
-//! rows; here is only which stamp each of them gets.
+//! Removed rows of one workspace, and rows that change because of the removal, in one
+//! transaction. This module only assigns a stamp to each of them; the store removes and
+//! writes the rows.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::domain::row::Entity;
 
 #[derive(Default)]
 pub struct Gone {
-    /// A tombstone each.
+    /// Rows to remove. Each one leaves a tombstone.
     removed: BTreeMap<Entity, Vec<Uuid>>,
-    /// They stay, and are stamped anew.
+    /// Rows that stay and get a new stamp.
     changed: BTreeMap<Entity, Vec<Uuid>>,
 }
 
@@ -35,7 +35,8 @@ impl Gone {
         self.changed.entry(entity).or_default().extend(ids);
     }
 
-    /// How many stamps of each feed it takes; none of a feed without rows.
+    /// Returns the number of stamps that each feed needs. Feeds without rows are left
+    /// out.
     pub fn counts(&self, workspace: WorkspaceId) -> BTreeMap<(WorkspaceId, Entity), i64> {
         let mut counts = BTreeMap::new();
         for (entity, ids) in self.removed.iter().chain(&self.changed) {
@@ -47,8 +48,12 @@ impl Gone {
         counts
     }
 
-    /// Gives each row its stamp, from the first of each feed on: those that go, and
-    /// those that change.
+    /// Assigns a stamp to each row, from the first stamp of each feed on. Returns the
+    /// removed and the changed rows.
+    ///
+    /// # Errors
+    ///
+    /// `Inconsistent` if a feed has rows but no first stamp.
     pub fn stamped(
         &self,
         mut next: BTreeMap<Entity, i64>,
@@ -60,7 +65,10 @@ impl Gone {
                     let stamp = next
                         .get_mut(entity)
                         .ok_or_else(|| StoreError::Inconsistent {
-                            what: format!("no stamp for {} that go", entity.as_str()),
+                            what: format!(
+                                "no stamp is reserved for a changed or removed row of {}",
+                                entity.as_str()
+                            ),
                         })?;
                     stamped.push(Stamped {
                         entity: *entity,
@@ -81,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_that_goes_or_changes_has_a_stamp_of_its_own() {
+    fn every_removed_or_changed_row_gets_its_own_stamp() {
         let ids: Vec<Uuid> = (1..=3).map(Uuid::from_u128).collect();
         let workspace = WorkspaceId(Uuid::nil());
         let mut gone = Gone::default();

@@ -1,6 +1,5 @@
-//! Messages as they are committed: a notification, what came of its sending,
-//! what a channel says of messages, and the reads around them. Times are
-//! microseconds.
+//! Messages as they are committed: notifications, the outcomes of sends, events of
+//! channels, and the reads around them. Times are in microseconds.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -17,31 +16,31 @@ use crate::domain::phone::Phone;
 use crate::domain::time::Micros;
 use crate::domain::workspace::AgentKind;
 
-/// The instance that messages go through, as far as a decision needs it.
+/// The instance that messages go through, with the fields that a decision needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
     pub workspace: WorkspaceId,
     pub connection: ConnectionId,
     pub agent: AgentId,
     pub agent_kind: AgentKind,
-    /// `whatsapp`: what contacts' keys and exported rows name.
+    /// The channel's name as contact keys and exported rows have it, such as `whatsapp`.
     pub channel: String,
-    /// Without an answer for this long a conversation is `no_response`.
+    /// After this time without an answer a conversation is `no_response`.
     pub unanswered_after: i64,
-    /// Without a message for this long a conversation closes.
+    /// After this time without a message a conversation closes.
     pub idle_after: i64,
 }
 
-/// A template message that is to go out.
+/// A template message to be sent.
 #[derive(Clone, Debug)]
 pub struct NewMessage {
     pub id: MessageId,
     pub template: TemplateName,
-    /// For the adapter: JSON text in the interface's shape.
+    /// JSON text for the adapter, in the shape of the interface.
     pub payload: String,
-    /// What people read, where the template's text is known.
+    /// The text that people read, if the template's text is known.
     pub content: Option<String>,
-    /// Past this it is given up.
+    /// After this time the message is given up.
     pub until: Micros,
 }
 
@@ -53,20 +52,21 @@ pub struct Notification {
     pub name: String,
     pub phone: Phone,
     pub email: Option<String>,
-    /// See `domain::contact::keys`; the phone's first.
+    /// See `domain::contact::keys`. The phone's key comes first.
     pub contact_keys: Vec<String>,
     pub source: String,
-    /// Transferred to people when it is not answered in time.
+    /// Whether to hand the conversation to people if it is not answered in time.
     pub transfer: bool,
     pub special_instructions: Option<String>,
     /// None: the contact's newest open deal, if there is one.
     pub deal: Option<DealId>,
     pub idempotency: Option<IdempotencyClaim>,
-    /// Until when the caller holds it to send it at once; `None`: the worker sends it.
+    /// The end of the caller's lease, if the caller sends the message at once. `None`:
+    /// the worker sends it.
     pub lease_until: Option<Micros>,
 }
 
-/// A greeting that a new lead's commit stores too.
+/// A greeting that is committed together with a new lead.
 #[derive(Clone, Debug)]
 pub struct NewGreeting {
     pub channel: Channel,
@@ -74,7 +74,7 @@ pub struct NewGreeting {
     pub transfer: bool,
 }
 
-/// Names one request of a partner.
+/// Identifies one request of a partner.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdempotencyKey {
     pub workspace: WorkspaceId,
@@ -89,58 +89,58 @@ pub struct IdempotencyClaim {
     pub key: IdempotencyKey,
     /// Of the request's body: hex.
     pub fingerprint: String,
-    /// Microseconds that it is remembered.
+    /// How long it is kept, in microseconds.
     pub kept: i64,
 }
 
-/// An answer that a repeat hears again.
+/// An answer that a repeat of the request receives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct StoredAnswer {
     pub status: u16,
-    /// Those of the endpoint's own, such as `x-message-id`.
+    /// Headers that the endpoint itself sets, such as `x-message-id`.
     pub headers: Vec<(String, String)>,
     /// JSON text.
     pub body: String,
 }
 
-/// What a notification became.
+/// The outcome of a notification.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notified {
-    /// Stored. `state` is `Sending`: the caller makes the call now, under lease 0;
-    /// or `Waiting`: the worker will.
+    /// Stored. If `state` is `Sending`, the caller makes the call now, under lease 0. If
+    /// it is `Waiting`, the worker makes it.
     Stored {
         conversation: ConversationId,
         contact: ContactId,
         message: MessageId,
-        /// Whom the adapter is to send to.
+        /// The recipient to whom the adapter sends.
         recipient: String,
         state: State,
     },
-    /// The contact wants no messages, or was banned; nothing was stored.
+    /// The contact has opted out or was banned. Nothing was stored.
     Banned,
-    /// The key was answered before.
+    /// The idempotency key has a stored answer already.
     Replayed(StoredAnswer),
-    /// The key's first request is not answered yet. `alive`: whoever runs it may
-    /// still answer; else its message's state is all there is to tell.
+    /// The first request with this key is not answered yet. If `alive` is set, its host
+    /// may still answer it; otherwise only the state of its message is known.
     Running {
         conversation: Option<ConversationId>,
         message: Option<MessageId>,
         state: State,
         alive: bool,
     },
-    /// The key came with another body before.
+    /// The idempotency key was used with another body.
     KeyReused,
 }
 
-/// An answer without a message, kept under its key.
+/// An answer without a message, stored under its key.
 #[derive(Clone, Debug)]
 pub struct Remembered {
     pub claim: IdempotencyClaim,
-    /// None: nothing is kept; it is only asked what is known under the key.
+    /// None: nothing is stored; only what is stored under the key is returned.
     pub answer: Option<StoredAnswer>,
 }
 
-/// The worker is about to make a call: from here on nobody makes another.
+/// The worker is about to make the call. From here on no other host makes it.
 #[derive(Clone, Debug)]
 pub struct SendStart {
     pub workspace: WorkspaceId,
@@ -148,18 +148,18 @@ pub struct SendStart {
     pub lease: Lease,
 }
 
-/// What came of a send.
+/// The outcome of a send.
 #[derive(Clone, Debug)]
 pub struct SendSettlement {
     pub channel: Channel,
     pub message: MessageId,
     pub lease: Lease,
     pub outcome: SendOutcome,
-    /// What others have to wait for now.
+    /// Holds that other sends must respect from now on.
     pub holds: Vec<Hold>,
-    /// The instance stops sending.
+    /// The pause of the instance, if it is to stop sending.
     pub pause: Option<Pause>,
-    /// The answer of the request that sent it at once.
+    /// The answer to the request that sent the message at once.
     pub answer: Option<(IdempotencyKey, StoredAnswer)>,
 }
 
@@ -168,19 +168,19 @@ pub enum SendOutcome {
     Accepted {
         external_ids: Vec<String>,
         recipient_id: Option<String>,
-        /// With the time of acceptance, and what the answer says beyond it.
+        /// Includes the time of acceptance, and whatever else the answer reports.
         progress: Progress,
-        /// The answer's word for how far it is, where no [`State`] says as much.
+        /// The answer's own word for the progress, if no [`State`] corresponds to it.
         word: Option<String>,
     },
-    /// Final: the message is failed, with a row in the report.
+    /// Final: the message failed and gets a row in the report.
     Refused(ChannelError),
-    /// Kept, and tried again.
+    /// Kept for another attempt.
     Later {
         at: Micros,
         error: ChannelError,
     },
-    /// Not tried: it may not go out before this time.
+    /// Not attempted: the message may not go out before this time.
     Held {
         at: Micros,
     },
@@ -189,16 +189,16 @@ pub enum SendOutcome {
     },
 }
 
-/// Sends that have to wait, by what the provider limits.
+/// Delays sends to what the provider limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
     pub connection: ConnectionId,
-    /// None: the instance's whole number.
+    /// None: the whole number of the instance.
     pub contact: Option<ContactId>,
     pub until: Micros,
 }
 
-/// What an operator decides about a message whose outcome nobody knows.
+/// An operator's decision about a message whose outcome is unknown.
 #[derive(Clone, Debug)]
 pub struct Resolution {
     pub workspace: WorkspaceId,
@@ -208,13 +208,13 @@ pub struct Resolution {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It did not go out: it is sent again, until this time.
+    /// It did not go out. It is sent again, until this time.
     SendAgain { until: Micros },
-    /// It is given up: failed.
+    /// It is given up and failed.
     GiveUp,
 }
 
-/// A message after a write.
+/// The state of a message after a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageOutcome {
     pub message: MessageId,
@@ -222,14 +222,14 @@ pub struct MessageOutcome {
     pub state: State,
 }
 
-/// Time has passed for a conversation: unanswered, or idle.
+/// A deadline of a conversation has passed: it is unanswered or idle.
 #[derive(Clone, Debug)]
 pub struct Elapse {
     pub workspace: WorkspaceId,
     pub conversation: ConversationId,
 }
 
-/// What a channel says, read and addressed to its instance.
+/// An event of a channel, parsed and addressed to its instance.
 #[derive(Clone, Debug)]
 pub struct NewEvent {
     pub channel: Channel,
@@ -240,9 +240,9 @@ pub struct NewEvent {
 pub enum Event {
     Status {
         external_id: String,
-        /// The host's own id, as the provider gave it back.
+        /// The host's own id, if the provider returned it.
         message: Option<MessageId>,
-        /// Empty when the word means nothing to the host.
+        /// Empty if the provider's word has no meaning for the host.
         progress: Progress,
         /// The provider's word.
         word: String,
@@ -256,13 +256,13 @@ pub enum Event {
         status: String,
         reason: String,
     },
-    /// No more messages to this contact, or again.
+    /// The contact opts out of messages, or opts in again.
     Consent {
         contact_keys: Vec<String>,
         opt_out: bool,
         at: Micros,
     },
-    /// The contact has another number: further keys of it.
+    /// The contact has another number, and therefore further keys.
     Number {
         contact_keys: Vec<String>,
         new_keys: Vec<String>,
@@ -276,11 +276,11 @@ pub struct Inbound {
     pub sender_id: String,
     pub name: Option<String>,
     pub phone: Option<Phone>,
-    /// The phone's key if it is one, then the channel's.
+    /// The phone's key, if the sender id is a phone number, then the channel's.
     pub contact_keys: Vec<String>,
     /// One of `domain::message::KINDS`.
     pub kind: &'static str,
-    /// The provider's word, where `kind` is `unsupported`.
+    /// The provider's word, if `kind` is `unsupported`.
     pub channel_type: Option<String>,
     pub content: Option<String>,
     pub at: Micros,
@@ -288,7 +288,7 @@ pub struct Inbound {
     pub attributes: Map<String, Value>,
 }
 
-/// A send in somebody's hands.
+/// A send under a lease.
 #[derive(Clone, Debug)]
 pub struct HeldSend {
     pub lease: Lease,
@@ -301,27 +301,27 @@ pub struct HeldSend {
     pub payload: String,
     pub attempts: u32,
     pub until: Micros,
-    /// Its holder was gone in the middle of a call: nobody knows the outcome.
+    /// Its previous holder disappeared during the call, so the outcome is unknown.
     pub was_sending: bool,
-    /// The contact or the number has to wait until then.
+    /// A hold on the contact or the number lasts until this time.
     pub held_until: Option<Micros>,
-    /// The contact wants no messages by now.
+    /// The contact has opted out since.
     pub is_banned: bool,
 }
 
-/// An instance's templates as its provider listed them.
+/// An instance's templates, as the provider listed them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TemplateList {
     /// When the provider was last asked.
     pub synced_at: Option<Micros>,
-    /// Why the last asking failed; the templates are older then.
+    /// Why the last request for the list failed. The templates are then older.
     pub error: Option<String>,
-    /// The provider has no list: templates are not checked before they are sent.
+    /// The provider has no list. Templates are not checked before they are sent.
     pub is_unlisted: bool,
     pub templates: Vec<Template>,
 }
 
-/// For operators: messages that went out, newest first.
+/// Selects sent messages for operators, newest first.
 #[derive(Clone, Debug, Default)]
 pub struct OutboxFilter {
     pub workspace: Option<WorkspaceId>,
@@ -350,11 +350,11 @@ pub struct OutboxMessage {
     pub metadata: Value,
     pub delivered_at: Option<Micros>,
     pub read_at: Option<Micros>,
-    /// Of one that waits.
+    /// Of a waiting message.
     pub next_attempt_at: Option<Micros>,
 }
 
-/// What `message_errors` may be narrowed to; all that is given holds.
+/// The filter of `message_errors`. All given fields must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageErrorFilter {
     pub deal: Option<DealId>,
@@ -364,8 +364,9 @@ pub struct MessageErrorFilter {
     pub error_code: Option<String>,
 }
 
-/// The row of the report for an error `of` a channel's id of a message, or of our
-/// own where it has none: the same however often it comes.
+/// Returns the id of the row in the report for an error of a message. `of` is the
+/// channel's id of the message, or the host's own id if there is none. The same arguments
+/// always give the same id.
 pub fn message_error_id(connection: &ConnectionId, of: &str, code: &str) -> MessageErrorId {
     use sha2::{Digest as _, Sha256};
     let mut hash = Sha256::new();

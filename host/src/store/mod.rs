@@ -1,14 +1,15 @@
-//! What the service remembers, behind one trait that has a few roles.
+//! The persistent state of the service, behind one trait that consists of a few roles.
 //!
-//! The operations are the domain's, each atomic, shaped for batches: slices in,
-//! vectors out, "not found" is `None`, `now` is an argument. What belongs to one
-//! tenant is reached with a [`Scope`], which only a key that the store knows
-//! gives. To add one: a method of a role (`roles`), its statements and steps in a
-//! file of `operations`, in `row` what its rows mean, a clause in the conformance suite.
+//! The operations are those of the domain. Each is atomic and shaped for batches: it
+//! takes slices and returns vectors, "not found" is `None`, and `now` is an argument. The
+//! data of a tenant can only be reached with a [`Scope`], which the store gives for a
+//! known key. To add an operation, add a method to a role (`roles`), its statements and
+//! steps to a file of `operations`, the meaning of its rows to `row`, and a clause to the
+//! conformance suite.
 //!
-//! Two promises hold for every store. A stamp (`cursor_at`) becomes visible in
-//! stamp order within its workspace and entity, and never twice. What `commit`
-//! answered `Ok` survives a power cut.
+//! Every store makes two promises. Stamps (`cursor_at`) become visible in their order
+//! within a workspace and entity, and no stamp is used twice. A commit that returned `Ok`
+//! survives a power cut.
 
 mod analytics;
 mod catalogue;
@@ -78,17 +79,22 @@ use crate::config::{self, StoreUrl};
 use crate::domain::time::Micros;
 use crate::limits;
 
-/// Where a store is.
+/// The location of a store.
 #[derive(Clone)]
 pub enum Location {
-    /// A SQLite file, made if it does not exist.
+    /// A SQLite file, created if it does not exist.
     File(PathBuf),
-    /// A PostgreSQL database, and how many connections to it a host may have.
+    /// A PostgreSQL database, and the maximum number of connections that a host opens to
+    /// it.
     Postgres { url: StoreUrl, connections: u32 },
 }
 
 impl Location {
-    /// What the configuration says.
+    /// Returns the location that the configuration names.
+    ///
+    /// # Errors
+    ///
+    /// `Open` if `store.url` is not understood.
     pub fn of(config: &config::Store) -> Result<Self, StoreError> {
         let url = config.url.as_str();
         if url.is_empty() {
@@ -97,7 +103,11 @@ impl Location {
         Self::parse(&config.url, config.connections)
     }
 
-    /// `sqlite:///path` or `postgres://user@host/database`.
+    /// Parses `sqlite:///path` or `postgres://user@host/database`.
+    ///
+    /// # Errors
+    ///
+    /// `Open` if the URL has neither form.
     pub fn parse(url: &StoreUrl, connections: u32) -> Result<Self, StoreError> {
         match url.as_str().split_once("://") {
             Some(("sqlite", file)) if !file.is_empty() => Ok(Self::File(PathBuf::from(file))),
@@ -106,7 +116,7 @@ impl Location {
                 connections,
             }),
             _ => Err(StoreError::Open(format!(
-                "store.url is `{url}`: expected sqlite:///path/to/file or postgres://user:password@host/database, or nothing for a file in the data folder"
+                "store.url is `{url}`: expected sqlite:///path/to/file or postgres://user:password@host/database, or an empty value for a file in the data folder"
             ))),
         }
     }
@@ -114,14 +124,23 @@ impl Location {
 
 const DATABASE_FILE: &str = "leadhost.db";
 
-/// Opens the store, of which nothing was seen before. The one place that knows
-/// which stores there are.
+/// Opens the store without a record of its earlier state. Only this module knows which
+/// kinds of store exist.
+///
+/// # Errors
+///
+/// `Open` if the file, the database or its schema cannot be used, `Unavailable` if it
+/// does not answer.
 pub async fn open(location: &Location, clock: SharedClock) -> Result<Arc<dyn Store>, StoreError> {
     open_seen(location, clock, Seen::nothing()).await
 }
 
-/// Opens the store and compares it with what was seen of it last, which lies in
-/// this folder: after a restore or a fail-over writing begins later.
+/// Opens the store and compares it with the record of its last known state in this
+/// folder. After a restore or a failover, writing begins later.
+///
+/// # Errors
+///
+/// The same as [`open`], and `Open` if the record cannot be read.
 pub async fn open_remembered(
     location: &Location,
     clock: SharedClock,
@@ -143,21 +162,26 @@ async fn open_seen(
     }
 }
 
-/// What a backup copied.
+/// The result of a backup.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Backup {
     /// The store's id.
     pub store: String,
     pub bytes: u64,
-    /// How many there are of what people count.
+    /// The numbers of the main kinds of rows.
     pub rows: Vec<(&'static str, u64)>,
-    /// The newest stamp of any feed: exports up to it are in the copy.
+    /// The newest stamp of any feed. The copy contains the exports up to it.
     pub newest: Option<Micros>,
 }
 
-/// Copies a store of one file into a new file, whether it is served or not.
-/// `progress` hears how many bytes of about how many are written.
+/// Copies a store of one file into a new file, whether a service is running on it or not.
+/// `progress` receives the bytes written and the approximate total.
+///
+/// # Errors
+///
+/// `Open` if there is no store that can be copied, `Refused` if the new file exists or
+/// cannot be written, `Inconsistent` if the copy is damaged.
 pub async fn backup(
     file: &Path,
     to: &Path,
@@ -166,27 +190,27 @@ pub async fn backup(
     sqlite::backup::backup(file, to, progress).await
 }
 
-/// A store: all its roles, and what it says of itself. Who uses it is given an
-/// `Arc<dyn Store>`.
+/// A store: all its roles, and its own properties. It is shared as an `Arc<dyn Store>`.
 ///
 /// # Errors
 ///
-/// As [`Intake`]'s.
+/// Those of [`Intake`].
 #[async_trait]
 pub trait Store: Intake + Messaging + Deals + Feeds + Analytics + Administration + Fleet {
-    /// Made once when the store is created, carried along when it moves: cursors name it.
+    /// The store's id, assigned at its creation and kept when it moves. Cursors contain
+    /// it.
     fn id(&self) -> Uuid;
 
-    /// Whether other hosts may work on the same store.
+    /// Returns whether other hosts may use the same store.
     fn is_shared(&self) -> bool;
 
-    /// Whether a read may see an older state than an earlier read did, as a
-    /// replica's does. Where it may not, such a state was restored.
+    /// Returns whether a read may see an older state than an earlier read, as on a
+    /// replica. If not, an older state means that the store was restored.
     fn may_lag(&self) -> bool {
         false
     }
 
-    /// Writes of one connection in one commit while others write too.
+    /// The maximum number of writes of one connection in a commit while others write too.
     fn writes_of_one(&self) -> usize {
         if self.is_shared() {
             limits::WRITES_OF_ONE
@@ -195,18 +219,19 @@ pub trait Store: Intake + Messaging + Deals + Feeds + Analytics + Administration
         }
     }
 
-    /// Set while the store is known not to answer.
+    /// The outage, while the store is known not to answer.
     fn outage(&self) -> Option<Outage>;
 
-    /// Returns when the store is known not to answer, with how an operation hears of it.
+    /// Waits until the store is known not to answer, and returns the error that
+    /// operations get.
     async fn lost(&self) -> StoreError;
 
-    /// Of a store that has connections.
+    /// The state of the pool, if the store has connections.
     fn pool(&self) -> Option<Pool>;
 
-    /// Answers when the store can be read.
+    /// Checks that the store can be read.
     async fn ping(&self) -> Result<(), StoreError>;
 
-    /// Commits next to nothing: whether the store can be written to.
+    /// Commits a minimal write, to check that the store can be written to.
     async fn try_write(&self) -> Result<(), StoreError>;
 }

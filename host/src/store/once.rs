@@ -1,9 +1,9 @@
-//! A question to the store that many have at the same moment is asked once:
-//! what a cache keeps for a second runs out for all at once, and a thousand who
-//! ask the same then would take every connection to the database.
+//! Single-flight reads: identical questions to the store at the same moment share one
+//! query. Cached values expire for all callers at the same time, and without this a
+//! thousand callers would take every connection to the database.
 //!
-//! Who comes first asks, the others take the answer or the failure. Nobody takes
-//! the answer to a question that was asked long before.
+//! The first caller asks; the others take its answer or its error. A question that began
+//! too long ago is not joined.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -14,11 +14,11 @@ use tokio::sync::watch;
 
 use super::StoreError;
 
-/// A question this old is asked again rather than waited for: as long as caches
-/// of its answer believe it.
+/// A question older than this is asked again instead of joined. Caches keep an answer for
+/// as long.
 const YOUNG: Duration = Duration::from_secs(1);
 
-/// The questions under way, by what is asked for.
+/// The questions under way, by key.
 pub struct Once<K, V>(Mutex<HashMap<K, UnderWay<V>>>);
 
 struct UnderWay<V> {
@@ -29,11 +29,11 @@ struct UnderWay<V> {
 /// None: not answered yet.
 type Told<V> = Option<Result<V, StoreError>>;
 
-/// What is told to who asks.
+/// The answer to one caller.
 #[derive(Debug)]
 pub struct Answer<V> {
     pub value: V,
-    /// For one of all who asked: it may be kept for others.
+    /// Set for one of the callers: it may cache the value for others.
     pub may_be_kept: bool,
 }
 
@@ -44,7 +44,11 @@ impl<K, V> Default for Once<K, V> {
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
-    /// Asks, unless somebody asks already.
+    /// Asks the question, or joins it if it is already under way.
+    ///
+    /// # Errors
+    ///
+    /// The error of the query. Callers that joined get it without its source.
     pub async fn ask(
         &self,
         key: &K,
@@ -55,7 +59,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
                 Turn::Mine(asking) => return asking.tell(question.await),
                 Turn::Anothers(told) => told,
             };
-            // It fails when who asked has given up.
+            // This fails if the asking caller has given up.
             let _ = told.changed().await;
             match &*told.borrow() {
                 Some(Ok(value)) => {
@@ -70,7 +74,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
         }
     }
 
-    /// What is under way is not to be relied on any more: it is asked again.
+    /// Discards the questions under way, so that the next caller asks again.
     pub fn forget(&self) {
         self.under_way().clear();
     }
@@ -104,7 +108,7 @@ enum Turn<'a, K: Hash + Eq, V> {
     Anothers(watch::Receiver<Told<V>>),
 }
 
-/// A question under way; with this it ends.
+/// A question under way. Dropping it ends the question.
 struct Asking<'a, K: Hash + Eq, V> {
     once: &'a Once<K, V>,
     key: K,
@@ -150,7 +154,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_comes_first_asks_and_the_others_take_the_answer() {
+    async fn the_first_caller_asks_and_the_others_share_its_answer() {
         let once = Once::default();
         let (answer, answered) = oneshot::channel();
         let first = once.ask(&1, async { Ok(answered.await.expect("an answer")) });
@@ -167,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_is_everybodys_and_is_over_then() {
+    async fn a_failure_is_shared_and_not_kept() {
         let once = Once::<_, ()>::default();
         let (fail, failed) = oneshot::channel();
         let first = once.ask(&1, async { Err(failed.await.expect("an answer")) });
@@ -179,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_gives_up_leaves_the_question_to_the_next() {
+    async fn the_next_caller_asks_an_abandoned_question() {
         let once = Once::default();
         {
             let mut first = std::pin::pin!(once.ask(&1, pending()));
@@ -193,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_to_be_forgotten_is_asked_again_and_not_kept() {
+    async fn a_forgotten_question_is_asked_again_and_its_answer_not_kept() {
         let once = Once::default();
         let (answer, answered) = oneshot::channel();
         let before = once.ask(&1, async { Ok(answered.await.expect("an answer")) });

@@ -1,5 +1,5 @@
-//! How much a write asks of the store, and how a large conversion is committed in
-//! parts, so that no delivery keeps the writer from the others for long.
+//! The cost of a write, and the division of a large conversion into parts, so that no
+//! delivery occupies the writer for long.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,9 @@ use crate::domain::id::ConnectionId;
 use crate::limits;
 use crate::store::FetchOutcome;
 
-/// What an item costs the store, about: a lead is read and written in some ten
-/// tables, an event and a pointer in some four, and what is only told in one.
+/// Returns the approximate cost of an item: a lead is read and written in about ten
+/// tables, an event and a pointer in about four, and an item that is only reported in
+/// one.
 fn cost(item: &ItemResult) -> usize {
     match item {
         ItemResult::Lead(lead) => {
@@ -25,14 +26,14 @@ fn cost_of<'a>(items: impl Iterator<Item = &'a NewItem>) -> usize {
 }
 
 impl ConversionResult {
-    /// Too large for one write.
+    /// Returns whether the result is too large for one write.
     pub fn is_large(&self) -> bool {
         cost_of(self.items.iter()) > limits::WRITE_COST
     }
 }
 
 impl Write {
-    /// What it costs the store, about; one that brings no items counts as a lead.
+    /// Returns the approximate cost of the write. A write without items counts as a lead.
     pub fn cost(&self) -> usize {
         let of_items = match self {
             Self::Accept(acceptance) => cost_of(acceptance.result.items.iter()),
@@ -48,7 +49,8 @@ impl Write {
 }
 
 impl Reconversion {
-    /// The writes by which it is committed, in their order: itself unless it is large.
+    /// Returns the writes that commit this conversion, in order: only itself unless it is
+    /// large.
     pub fn in_parts(self) -> Vec<Self> {
         if !self.result.is_large() {
             return vec![self];

@@ -1,4 +1,4 @@
-//! A workspace as an operator declares it, and what the declaration changed.
+//! A workspace as an operator declares it, and the changes that a declaration makes.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use crate::domain::exchange::SenderCheck;
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::domain::workspace::AgentKind;
 
-/// A workspace as an operator wants it, secrets already sealed.
+/// A declared workspace. Its secrets are already sealed.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub slug: String,
-    /// Parts of a workspace that is there: its name and the like stay as they are.
+    /// The plan declares parts of an existing workspace: its name and settings stay unchanged.
     pub is_part: bool,
     pub name: String,
     pub region: String,
@@ -46,18 +46,18 @@ pub struct PlannedOwner {
 pub struct PlannedConnection {
     pub kind: ConnectionKind,
     pub name: String,
-    /// Of a source.
+    /// Of a source only.
     pub partner: Option<String>,
     pub plugin: String,
     pub config: String,
-    /// Name of the agent; of a channel its instance, which has the same name.
+    /// The name of the agent. For a channel, its instance, which has the same name.
     pub agent: Option<String>,
     pub allow: Vec<AllowedHost>,
     pub checks: Vec<SenderCheck>,
     pub routes: BTreeMap<String, Vec<String>>,
     pub secrets: Vec<String>,
     pub sealed: Vec<u8>,
-    /// The same as the last time: configuration and secrets are left alone and the version stays.
+    /// If it equals the last one, the configuration, the secrets and the version stay unchanged.
     pub fingerprint: String,
     pub region: Option<String>,
     pub time_zone: Option<String>,
@@ -77,9 +77,9 @@ pub struct PlannedProduct {
 pub struct Applied {
     pub workspace_id: WorkspaceId,
     pub changes: Vec<AppliedChange>,
-    /// Of sources.
+    /// Connections of sources.
     pub connections: BTreeMap<String, ConnectionId>,
-    /// Of instances with an adapter.
+    /// Connections of instances with an adapter.
     pub channels: BTreeMap<String, ConnectionId>,
     pub instances: BTreeMap<String, AgentId>,
     pub partners: BTreeMap<String, PartnerId>,
@@ -90,6 +90,6 @@ pub struct AppliedChange {
     /// `workspace`, `partner`, `agent`, `owner`, `connection`, `channel`, `product`.
     pub kind: String,
     pub name: String,
-    /// `created` or `changed`; what stays is not listed.
+    /// `created` or `changed`. Unchanged parts are not listed.
     pub what: String,
 }

@@ -1,4 +1,4 @@
-//! Components that the store keeps, which of them serve, and what was refused.
+//! Stored plugins, their activations, and refused ones.
 
 use serde::Serialize;
 
@@ -15,19 +15,21 @@ pub struct PluginRecord {
     /// `leadhost:converter@1.0.0`, or an adapter's.
     pub contract: String,
     pub bytes: u64,
-    /// What it checks under the empty configuration: an activation that weakens this asks first.
+    /// The sender checks under an empty configuration. An activation that weakens them needs a
+    /// confirmation.
     pub checks: SenderChecks,
-    /// Golden cases that it carries and passed.
+    /// The number of golden cases that it carries and has passed.
     pub golden: u32,
-    /// `upload`, or the file that it came from.
+    /// `upload`, or the path of the file.
     pub origin: String,
-    /// Who it comes from.
+    /// The publisher.
     pub publisher: Publisher,
     pub stored_at: Micros,
 }
 
 impl PluginRecord {
-    /// None: stored by a later version of the service, which knows more kinds.
+    /// Returns the kind. `None`: a later version of the service, which knows more kinds, stored
+    /// it.
     pub fn kind(&self) -> Option<PluginKind> {
         PluginKind::of_contract(&self.contract)
     }
@@ -38,7 +40,7 @@ impl PluginRecord {
 pub struct Activation {
     pub name: String,
     pub digest: Digest,
-    /// What served before: ready for a rollback.
+    /// The version that served before, for a rollback.
     pub previous: Option<Digest>,
     pub generation: i64,
     pub activated_at: Micros,

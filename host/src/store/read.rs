@@ -1,4 +1,4 @@
-//! What is read: by operators, by partners, by data clients.
+//! Reads by operators, partners and data clients.
 
 use serde::Serialize;
 
@@ -21,27 +21,27 @@ pub struct Backlog {
     pub failed: u64,
     pub parked: u64,
     pub quarantined: u64,
-    /// Messages that are to be sent.
+    /// Messages to be sent.
     pub sends: u64,
-    /// Messages of which nobody knows whether they went out.
+    /// Messages whose outcome is unknown.
     pub unknown: u64,
     pub oldest_waiting: Option<Micros>,
 }
 
-/// How long things are kept, in microseconds.
+/// How long rows are kept, in microseconds.
 #[derive(Clone, Debug)]
 pub struct Retention {
-    /// Finished deliveries: bodies, headers, items, answers to their fetches.
+    /// Finished deliveries: bodies, headers, items, and answers to their fetches.
     pub deliveries: i64,
     pub quarantine: i64,
 }
 
-/// What a source answered to a fetch that is settled.
+/// The answer of a source to a settled fetch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeptAnswer {
-    /// Grows in the order in which a delivery's fetches were settled.
+    /// Grows in the order in which the fetches of a delivery were settled.
     pub number: i64,
-    /// The place of the item that the fetch was for.
+    /// The index of the item that the fetch was for.
     pub index: u32,
     pub hop: u32,
     pub external_id: Option<String>,
@@ -55,9 +55,10 @@ pub struct DeliveryFilter {
     pub connection: Option<ConnectionId>,
     pub status: Option<DeliveryStatus>,
     pub since: Option<Micros>,
-    /// Received before then.
+    /// Only deliveries received before this time.
     pub until: Option<Micros>,
-    /// Converted last by this version, or by the one whose digest begins so.
+    /// Only deliveries last converted by this version, given by its digest or the
+    /// beginning of it.
     pub version: Option<String>,
     pub before: Option<DeliveryId>,
     pub limit: u32,
@@ -90,7 +91,7 @@ pub struct DeliveryDetail {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DealFilter {
-    /// Only deals that came through this partner's connections, or that it made.
+    /// Only deals that came through this partner's connections or that it created.
     pub partner: Option<PartnerId>,
     /// `domain::contact::phone_key`.
     pub phone_key: Option<String>,
@@ -98,7 +99,7 @@ pub struct DealFilter {
     pub email: Option<String>,
     pub deal: Option<DealId>,
     pub external_id: Option<String>,
-    /// Only those that are older: the last one of the page before.
+    /// Only older deals: the last deal of the previous page.
     pub before: Option<DealId>,
 }
 
@@ -106,28 +107,28 @@ pub struct DealFilter {
 #[derive(Debug, Default)]
 pub struct DealPage {
     pub deals: Vec<DealView>,
-    /// Older ones remain.
+    /// Whether older deals remain.
     pub more: bool,
 }
 
-/// A page of a feed, whose rows are in memory once: as the bytes that go out.
+/// A page of a feed. Its rows are in memory only once, as the bytes that are sent.
 #[derive(Clone, Debug, Default)]
 pub struct ExportPage {
     pub rows: Vec<ExportRow>,
-    /// The rows as JSON, each ended by a line's end. None is cut by a piece, so that
-    /// pieces are let go of one by one.
+    /// The rows as JSON, each followed by a line break. No row spans two pieces, so that
+    /// each piece can be freed after it is sent.
     pub pieces: Vec<Vec<u8>>,
-    /// Rows up to `upper` remain after these.
+    /// Whether rows up to `upper` remain after these.
     pub more: bool,
-    /// The bound that applied.
+    /// The bound that was applied.
     pub upper: i64,
-    /// The feed clock in the same snapshot: below a cursor's bound, the store is
-    /// behind or was restored.
+    /// The feed clock in the same snapshot. If it is below a cursor's bound, the store
+    /// lags or was restored.
     pub clock: i64,
 }
 
 impl ExportPage {
-    /// The pieces with this byte between rows, instead of a line's end behind each.
+    /// Returns the pieces with this byte between rows instead of a line break after each.
     pub fn joined(mut self, between: u8) -> Vec<Vec<u8>> {
         let mut rows = self.rows.iter();
         for piece in &mut self.pieces {
@@ -147,7 +148,7 @@ impl ExportPage {
         self.pieces
     }
 
-    /// The rows, for who reads them one by one.
+    /// Returns the rows one by one.
     pub fn texts(&self) -> Vec<&str> {
         let mut pieces = self.pieces.iter();
         let mut left: &[u8] = &[];

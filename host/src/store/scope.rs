@@ -1,12 +1,12 @@
-//! What a key opens, and the proof of it. A store makes a [`Caller`] when it is
-//! asked for a key, and nothing else does; a [`Scope`] comes from a caller, and
-//! from nowhere else. So whoever holds a scope has shown a key of its workspace.
+//! The rights of a key, and the proof of them. Only a store creates a [`Caller`], when it
+//! looks up a key, and only a caller yields a [`Scope`]. So the holder of a scope has
+//! presented a key of its workspace.
 
 use crate::domain::id::WorkspaceId;
 use crate::domain::key::KeyRecord;
 use crate::domain::workspace::{Partner, Workspace};
 
-/// Proof that the caller may touch one workspace's data.
+/// Proof that the caller may access one workspace's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
     workspace: WorkspaceId,
@@ -18,18 +18,18 @@ impl Scope {
     }
 }
 
-/// A key and what it opens.
+/// A key, with the workspace and the partner that it belongs to.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub key: KeyRecord,
     pub workspace: Option<Workspace>,
     pub partner: Option<Partner>,
-    /// As the store said: what is done to the fields beside it does not widen it.
+    /// As the store set it. Changes of the public fields do not widen it.
     scope: Option<Scope>,
 }
 
 impl Caller {
-    /// For stores, of a key's row.
+    /// Creates a caller from a key's row. For stores only.
     pub(super) fn of(
         key: KeyRecord,
         workspace: Option<Workspace>,
@@ -44,7 +44,8 @@ impl Caller {
         }
     }
 
-    /// What the key may touch; `None` for an operator's key, which is of no workspace.
+    /// Returns the scope of the key. `None` for an operator's key, which belongs to no
+    /// workspace.
     pub fn scope(&self) -> Option<Scope> {
         self.scope
     }

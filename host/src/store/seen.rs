@@ -1,14 +1,14 @@
-//! What this host has seen of its store, so that stamps never go backwards.
+//! The high-water mark of stamps that this host has seen in its store, so that stamps
+//! never go backwards.
 //!
-//! A store that was restored, or whose server was replaced by a standby, may have
-//! lost its last stamps, and its new server's clock may be behind. Then new rows
-//! could be stamped below what a client has read already. So when the store is
-//! on another server than last time, or stands before what this host has seen,
-//! the first write waits for longer than clocks may differ. Reads go on.
+//! A store that was restored, or whose server was replaced by a standby, may have lost
+//! its last stamps, and the clock of its new server may be behind. New rows could then
+//! get stamps below those that a client has already read. So if the store is on another
+//! server than last time, or is older than the state that this host has seen, the first
+//! write waits for longer than clocks may differ. Reads continue.
 //!
-//! What was seen lies in a file of the data folder, which is no part of any backup
-//! of the store. It is written when the wait is over, so that a host that ends
-//! meanwhile waits again.
+//! The record is a file in the data folder, which is not part of any backup of the store.
+//! It is written after the wait, so that a host that stops during the wait waits again.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -26,36 +26,36 @@ use crate::limits;
 
 const FILE: &str = "store.seen";
 
-/// Which store, where, and up to which stamp.
+/// The store, its server, and its newest stamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sight {
     pub store: Uuid,
-    /// What tells a server from its standby and from a restored one; empty for a file.
+    /// Distinguishes a server from its standby and from a restored one. Empty for a file.
     pub server: String,
     /// The newest stamp of any feed.
     pub newest: i64,
 }
 
 pub struct Seen {
-    /// `None`: nothing outlives the process.
+    /// `None`: nothing is kept beyond the process.
     file: Option<PathBuf>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// What the file says, or will when writing begins.
+    /// The content of the file, or what it will be once writing begins.
     sight: Option<Sight>,
-    /// The file does not say it yet.
+    /// The file is not up to date.
     unwritten: bool,
-    /// Which server the newest connection was to.
+    /// The server of the newest connection.
     server: Option<String>,
-    /// Until then nothing is written.
+    /// No write begins before this time.
     opens_at: Option<Instant>,
 }
 
 impl Seen {
-    /// Remembers nothing beyond this process.
+    /// Returns a record that does not outlive the process.
     pub fn nothing() -> Arc<Self> {
         Arc::new(Self {
             file: None,
@@ -63,12 +63,16 @@ impl Seen {
         })
     }
 
-    /// Remembers in this data folder.
+    /// Returns a record in this data folder.
+    ///
+    /// # Errors
+    ///
+    /// `Open` if the file exists but cannot be read.
     pub fn in_folder(folder: &Path) -> Result<Arc<Self>, StoreError> {
         let file = folder.join(FILE);
         let fail = |error: &dyn std::fmt::Display| {
             StoreError::Open(format!(
-                "cannot read {}, which says what this host saw of its store last: {error}",
+                "cannot read {}, which records the last known state of this host's store: {error}",
                 file.display()
             ))
         };
@@ -86,8 +90,8 @@ impl Seen {
         }))
     }
 
-    /// The store as it is found at the start. `recorded` is the server that it
-    /// says itself it was on last, for hosts that have seen nothing yet.
+    /// Compares the store found at the start with the record. `recorded` is the server
+    /// that the store itself names as its last one, for hosts without a record.
     pub fn meets(&self, found: Sight, recorded: Option<&str>, now: Micros) {
         let mut state = self.state();
         let known = state
@@ -104,7 +108,7 @@ impl Seen {
             let ahead = known.newest.saturating_sub(now.0);
             close(
                 &mut state,
-                "the store stands before what this host has seen of it: it was restored",
+                "the store is older than the state that this host has seen: it was restored",
                 ahead,
             );
         }
@@ -113,7 +117,7 @@ impl Seen {
         state.unwritten = true;
     }
 
-    /// A connection was made to this server.
+    /// Notes that a connection to this server was opened.
     pub fn connected(&self, server: &str) {
         let mut state = self.state();
         let same = state.server.as_deref().is_none_or(|known| known == server);
@@ -132,17 +136,17 @@ impl Seen {
         }
     }
 
-    /// Which server the newest connection was to.
+    /// Returns the server of the newest connection.
     pub fn server(&self) -> Option<String> {
         self.state().server.clone()
     }
 
-    /// Whether a write may begin now.
+    /// Returns whether a write may begin now.
     pub fn is_open(&self) -> bool {
         self.state().opens_at.is_none()
     }
 
-    /// Returns when a write may begin.
+    /// Waits until a write may begin.
     pub async fn opens(&self) {
         loop {
             let opens_at = self.state().opens_at;
@@ -151,16 +155,16 @@ impl Seen {
             };
             tokio::time::sleep_until(opens_at).await;
             let mut state = self.state();
-            // Another server may have come up meanwhile.
+            // Another server may have appeared in the meantime.
             if state.opens_at == Some(opens_at) {
                 state.opens_at = None;
-                tracing::info!("writing begins");
+                tracing::info!("writes enabled");
                 self.write(&mut state);
             }
         }
     }
 
-    /// Remembers how far the store is.
+    /// Records the newest stamp of the store.
     pub fn note(&self, newest: i64) {
         let mut state = self.state();
         if let Some(sight) = &mut state.sight
@@ -184,15 +188,15 @@ impl Seen {
         };
         match write(file, sight) {
             Ok(()) => state.unwritten = false,
-            // A restore is then noticed later than it could be, or not.
+            // A restore is then detected later, or not at all.
             Err(error) => {
-                tracing::warn!(%error, file = %file.display(), "what was seen of the store cannot be written down")
+                tracing::warn!(%error, file = %file.display(), "could not save the high-water mark of the store")
             }
         }
     }
 }
 
-/// `ahead`: microseconds until the clock is where stamps already were.
+/// Delays writes. `ahead`: microseconds until the clock reaches the newest stamp.
 fn close(state: &mut State, why: &str, ahead: i64) {
     let least = i64::try_from(limits::FENCE_SECONDS).unwrap_or(i64::MAX) * Micros::SECOND;
     let most = i64::try_from(limits::FENCE_LONGEST_SECONDS).unwrap_or(i64::MAX) * Micros::SECOND;
@@ -200,17 +204,17 @@ fn close(state: &mut State, why: &str, ahead: i64) {
     if ahead > most {
         tracing::error!(
             seconds = ahead / Micros::SECOND,
-            "this machine's clock is far behind the stamps that were handed out: until it has caught up, clients of the export may miss rows"
+            "this machine's clock is far behind the stamps that were assigned: until it has caught up, clients of the export may miss rows"
         );
     }
     tracing::warn!(
         seconds = wait / Micros::SECOND,
-        "{why}: nothing is written for a while, so that no stamp goes backwards"
+        "{why}: writes are delayed so that no stamp goes backwards"
     );
     state.opens_at = Some(Instant::now() + Duration::from_micros(u64::try_from(wait).unwrap_or(0)));
 }
 
-/// Whole or not at all, and on the disk.
+/// Replaces the file atomically and durably.
 fn write(file: &Path, sight: &Sight) -> io::Result<()> {
     let new = file.with_extension("seen.new");
     let mut out = File::create(&new)?;
@@ -236,7 +240,7 @@ mod tests {
         }
     }
 
-    /// The wait is over: how many seconds it would have been.
+    /// Ends the wait, and returns how many seconds it would have taken.
     async fn pass(seen: &Seen) -> u64 {
         let opens_at = seen.state().opens_at.take();
         let Some(opens_at) = opens_at else {
@@ -247,7 +251,7 @@ mod tests {
         opens_at.duration_since(Instant::now()).as_secs() + 1
     }
 
-    /// Whether a host that saw `before` waits when it finds `after`, and for how long.
+    /// Returns how long a host that saw `before` waits when it finds `after`.
     async fn waits(before: Option<Sight>, recorded: Option<&str>, after: Sight, now: i64) -> u64 {
         let folder = tempfile::tempdir().expect("a folder");
         if let Some(before) = before {
@@ -260,7 +264,7 @@ mod tests {
         let took = pass(&seen).await;
         assert!(seen.is_open());
         seen.note(after.newest);
-        // The next start finds what it knows.
+        // The next start finds the new record.
         let seen = Seen::in_folder(folder.path()).expect("it reads");
         seen.meets(after, recorded, Micros(now));
         assert!(seen.is_open());
@@ -268,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_store_that_is_as_it_was_is_written_at_once() {
+    async fn an_unchanged_store_is_writable_at_once() {
         assert_eq!(waits(None, None, sight("a", 5), 9).await, 0);
         assert_eq!(waits(Some(sight("a", 5)), None, sight("a", 5), 9).await, 0);
         assert_eq!(waits(Some(sight("a", 5)), None, sight("a", 7), 9).await, 0);
@@ -279,11 +283,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_server_or_an_older_state_is_written_after_a_while() {
+    async fn another_server_or_an_older_state_delays_writes() {
         assert_eq!(waits(Some(sight("a", 5)), None, sight("b", 5), 9).await, 5);
         assert_eq!(waits(Some(sight("a", 5)), None, sight("a", 4), 9).await, 5);
         assert_eq!(waits(None, Some("a"), sight("b", 7), 9).await, 5);
-        // Until the clock is past what was handed out, within bounds.
+        // Until the clock is past the stamps that were assigned, within bounds.
         let second = Micros::SECOND;
         let ahead =
             async |seconds| waits(Some(sight("a", seconds * second)), None, sight("a", 4), 0).await;
@@ -292,7 +296,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_that_changes_under_way_is_noticed_and_a_cut_off_wait_begins_anew() {
+    async fn a_change_of_server_is_noticed_and_an_interrupted_wait_starts_over() {
         let folder = tempfile::tempdir().expect("a folder");
         let seen = Seen::in_folder(folder.path()).expect("nothing yet");
         seen.connected("a");
@@ -302,7 +306,7 @@ mod tests {
         assert!(seen.is_open());
         seen.connected("b");
         assert!(!seen.is_open());
-        // Ended before the wait was over.
+        // The host stopped before the wait was over.
         let next = Seen::in_folder(folder.path()).expect("it reads");
         next.meets(sight("b", 6), None, Micros(9));
         assert!(!next.is_open());

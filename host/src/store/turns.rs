@@ -1,28 +1,29 @@
-//! Whose work is taken next: connections take turns, so that what one of them has
-//! waiting keeps no other from its own.
+//! Chooses the next work: connections take turns, so that the backlog of one connection
+//! does not delay the others.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::domain::id::ConnectionId;
 use crate::domain::time::Micros;
 
-/// How much a host takes, and of whom.
+/// How much work a host takes, and for which connections.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
-    /// Pieces, of whatever connection.
+    /// The maximum number of pieces, over all connections.
     pub limit: u32,
-    /// Pieces beyond these, each for a connection of which nothing is in hand.
+    /// Additional pieces, each for a connection that has no work in hand.
     pub spare: u32,
-    /// Pieces of one connection that may be in hand, and conversions among them.
+    /// The maximum number of pieces in hand for one connection, and of conversions among
+    /// them.
     pub share: u32,
     pub conversions: u32,
-    /// What the host has in hand.
+    /// The work that the host has in hand.
     pub in_hand: BTreeMap<ConnectionId, InHand>,
-    /// Whose turn it was last.
+    /// The connection whose turn came last.
     pub after: Option<ConnectionId>,
 }
 
-/// Of one connection.
+/// The work in hand for one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InHand {
     pub pieces: u32,
@@ -30,7 +31,7 @@ pub struct InHand {
 }
 
 impl Turns {
-    /// So many pieces, in turns, with no bound of one connection.
+    /// Takes up to this many pieces in turns, without a limit per connection.
     pub fn of(limit: u32) -> Self {
         Self {
             limit,
@@ -40,7 +41,7 @@ impl Turns {
         }
     }
 
-    /// Pieces of a kind that are worth looking at, of one connection.
+    /// Returns how many pieces of this kind to load for one connection.
     pub(super) fn looked_at(&self, is_conversion: bool) -> u32 {
         let share = if is_conversion {
             self.share.min(self.conversions)
@@ -50,7 +51,7 @@ impl Turns {
         share.min(self.limit.saturating_add(self.spare))
     }
 
-    /// Those whose turn it is, in their order.
+    /// Picks the pieces whose turn it is, in order.
     pub(super) fn pick<T>(&self, candidates: Vec<Candidate<T>>) -> Vec<T> {
         let mut lines: BTreeMap<ConnectionId, Line<T>> = BTreeMap::new();
         for candidate in candidates {
@@ -72,7 +73,7 @@ impl Turns {
             line.conversions.make_contiguous().sort_by_key(|of| of.due);
             line.calls.make_contiguous().sort_by_key(|of| of.due);
         }
-        // In a circle, from past the last turn on.
+        // Round robin, from the connection after the last turn.
         let (before, past): (Vec<_>, Vec<_>) = lines
             .into_iter()
             .partition(|(id, _)| self.after.as_ref().is_some_and(|after| id <= after));
@@ -93,7 +94,8 @@ impl Turns {
                 self.limit
             };
             if u32::try_from(picked.len()).is_ok_and(|taken| taken >= room) {
-                // Who has the least in hand comes first: there is room for nobody.
+                // The connection with the least work in hand comes first: there is no
+                // room for any.
                 break;
             }
             picked.extend(line.take(self));
@@ -102,7 +104,7 @@ impl Turns {
     }
 }
 
-/// A piece of work that is due.
+/// A due piece of work.
 pub(super) struct Candidate<T> {
     pub connection: ConnectionId,
     pub is_conversion: bool,
@@ -110,7 +112,7 @@ pub(super) struct Candidate<T> {
     pub piece: T,
 }
 
-/// What one connection has due, oldest first.
+/// The due work of one connection, oldest first.
 struct Line<T> {
     conversions: VecDeque<Candidate<T>>,
     calls: VecDeque<Candidate<T>>,
@@ -118,7 +120,7 @@ struct Line<T> {
 }
 
 impl<T> Line<T> {
-    /// Whether the next is a conversion.
+    /// Returns whether the next piece is a conversion, if there is one.
     fn next(&self, turns: &Turns) -> Option<bool> {
         if self.has.pieces >= turns.share {
             return None;
@@ -157,7 +159,7 @@ mod tests {
         text.parse().expect("22 characters")
     }
 
-    /// `a3`: the connection a, due at 3; a capital is a conversion.
+    /// `a3`: connection a, due at 3. A capital letter is a conversion.
     fn candidates(words: &[&'static str]) -> Vec<Candidate<&'static str>> {
         words
             .iter()
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_circle_goes_on_where_it_was() {
+    fn the_round_continues_after_the_last_turn() {
         let due = || candidates(&["A1", "b1", "c1"]);
         let after = |letter| Turns {
             after: Some(id(letter)),
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_less_in_hand_comes_first() {
+    fn the_connection_with_less_in_hand_comes_first() {
         let turns = Turns {
             in_hand: in_hand(&[('a', 3, 3)]),
             ..Turns::of(2)
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_more_than_its_share() {
+    fn no_connection_gets_more_than_its_share() {
         let turns = Turns {
             share: 3,
             conversions: 1,
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spare_is_for_those_of_whom_nothing_is_in_hand() {
+    fn spare_pieces_go_to_connections_with_nothing_in_hand() {
         let turns = Turns {
             spare: 1,
             in_hand: in_hand(&[('a', 1, 1)]),

@@ -1,6 +1,6 @@
-//! Writes that somebody waits for, before they are committed: a line for each
-//! connection. Lines take turns, so that what one connection sends in masses keeps
-//! no other from the next commit, and a commit in which several have a part is short.
+//! The queue of writes that a request waits for: one line for each connection. Lines take
+//! turns, so that a flood of writes from one connection does not keep another out of the
+//! next commit. A commit that several lines share is short.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,8 +16,8 @@ pub(super) struct Waiting {
     pub answer: oneshot::Sender<Result<Written, StoreError>>,
 }
 
-/// The connection of what comes from outside; one line for all that people and the
-/// service itself do.
+/// The connection of a write that comes from outside. `None`: the one line for writes of
+/// people and of the service itself.
 type Whose = Option<ConnectionId>;
 
 pub(super) struct Lines {
@@ -26,20 +26,20 @@ pub(super) struct Lines {
 }
 
 struct Inner {
-    /// Places of a line in a commit that several share.
+    /// The places of a line in a commit that several lines share.
     of_one: usize,
     lines: HashMap<Whose, VecDeque<Waiting>>,
-    /// Whose turn it is, each line once.
+    /// The lines in the order of their turns, each once.
     turns: VecDeque<Whose>,
     count: usize,
     closed: bool,
-    /// Whose write was taken last.
+    /// The line whose write was taken last.
     last: Option<Whose>,
-    /// So many more batches are shared ones.
+    /// The number of further batches that count as shared.
     shared: u32,
 }
 
-/// Why no write can be added.
+/// Why a write cannot be added.
 pub(super) enum Refused {
     Full,
     Closed,
@@ -53,6 +53,7 @@ impl Lines {
         }
     }
 
+    /// Adds a write, unless its line has no room or no more writes are taken.
     pub fn push(&self, waiting: Waiting) -> Result<(), Refused> {
         let whose = whose(&waiting.write);
         let mut inner = self.inner();
@@ -68,7 +69,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Whether a write of this connection would be added now.
+    /// Returns whether a write of this connection could be added now.
     pub fn has_room(&self, connection: &ConnectionId) -> bool {
         let whose = Some(connection.clone());
         self.inner().has_room(&whose)
@@ -78,18 +79,18 @@ impl Lines {
         self.inner().count == 0
     }
 
-    /// Returns when a write was added since the last time.
+    /// Waits until a write has been added since the last call.
     pub async fn came(&self) {
         self.came.notified().await;
     }
 
-    /// Takes no more.
+    /// Refuses further writes.
     pub fn close(&self) {
         self.inner().closed = true;
     }
 
-    /// Adds what goes into the next commit, at most so many in all; whether it has
-    /// as many bytes as a commit may have.
+    /// Adds the writes of the next commit, at most `most` in all. Returns whether the
+    /// commit has reached its limit of bytes.
     pub fn take(&self, most: usize, batch: &mut Vec<Waiting>) -> bool {
         self.inner().take(most, batch)
     }
@@ -112,8 +113,8 @@ impl Inner {
         }
     }
 
-    /// A line has an equal part of all places, and one part is for who comes next: a
-    /// crowd in one line keeps nobody out of another.
+    /// Gives each line an equal part of all places, and keeps one part for a line that is
+    /// not there yet, so that a flood in one line keeps no other out.
     fn has_room(&self, whose: &Whose) -> bool {
         let own = self.lines.get(whose).map_or(0, VecDeque::len);
         let others = self.lines.len() - usize::from(own > 0);
@@ -141,16 +142,13 @@ impl Inner {
 
     fn take_rounds(&mut self, of_each: usize, most: usize, batch: &mut Vec<Waiting>) -> bool {
         let mut bytes = 0;
-        // A round gives each line one place.
+        // Each round gives each line one place.
         for _ in 0..of_each {
             for _ in 0..self.turns.len() {
                 let Some(whose) = self.turns.front() else {
                     return false;
                 };
-                let line = self
-                    .lines
-                    .get_mut(whose)
-                    .expect("who has a turn has a line");
+                let line = self.lines.get_mut(whose).expect("a line for each turn");
                 let next = line.front().expect("a line is never empty");
                 bytes += size(&next.write);
                 let is_full = !batch.is_empty() && bytes > limits::BYTES_PER_COMMIT;
@@ -172,8 +170,8 @@ impl Inner {
         bytes > limits::BYTES_PER_COMMIT
     }
 
-    /// How many of one line: all while there is one only, a few while there are others
-    /// that will wait for this commit, or were lately.
+    /// Returns how many writes to take from each line: all while there is only one line;
+    /// a few while others wait for this commit too, or did so recently.
     fn of_each(&mut self, most: usize) -> usize {
         let another = match (&self.last, self.turns.front()) {
             (Some(last), Some(next)) => last != next,
@@ -198,7 +196,7 @@ fn whose(write: &Write) -> Whose {
     }
 }
 
-/// What a write holds in memory, roughly: its bodies.
+/// Returns the approximate size of a write in memory: that of its bodies.
 fn size(write: &Write) -> usize {
     match write {
         Write::Accept(acceptance) => acceptance.delivery.body.len(),
@@ -226,7 +224,7 @@ mod tests {
     use crate::domain::time::Micros;
     use crate::store::{Acceptance, ConversionResult, NewDelivery};
 
-    /// Places of one beside others.
+    /// The places of a line that shares a commit.
     const FEW: usize = 16;
 
     fn id(letter: char) -> ConnectionId {
@@ -274,7 +272,7 @@ mod tests {
         inner
     }
 
-    /// How many of a batch are whose.
+    /// Counts the writes of a batch by connection.
     fn taken(inner: &mut Inner, most: usize) -> Vec<(char, usize)> {
         let mut batch = Vec::new();
         inner.take(most, &mut batch);
@@ -296,12 +294,12 @@ mod tests {
     }
 
     #[test]
-    fn beside_others_each_gets_a_few_places() {
+    fn each_of_several_connections_gets_a_few_places() {
         let mut lines = lines(&[('a', 1_000), ('b', 2), ('c', FEW + 5)]);
         let expect = [('a', FEW), ('b', 2), ('c', FEW)];
         assert_eq!(taken(&mut lines, 512), expect);
         assert_eq!(taken(&mut lines, 512), [('a', FEW), ('c', 5)]);
-        // Who was there just now may come again.
+        // A line that was there a moment ago may return.
         assert_eq!(taken(&mut lines, 512), [('a', FEW)]);
         for _ in 0..limits::SHARED_COMMITS {
             taken(&mut lines, 1);
@@ -313,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_come_by_turns_share_too() {
+    fn alternating_connections_share_commits_too() {
         let mut lines = lines(&[('a', 1)]);
         assert_eq!(taken(&mut lines, 512), [('a', 1)]);
         (0..100).for_each(|_| lines.add(Some(id('b')), write('b', 0)));
@@ -335,14 +333,14 @@ mod tests {
     }
 
     #[test]
-    fn a_place_too_few_is_the_next_ones_first() {
+    fn a_line_without_a_place_comes_first_in_the_next_commit() {
         let mut lines = lines(&[('a', 2), ('b', 2)]);
         assert_eq!(taken(&mut lines, 3), [('a', 2), ('b', 1)]);
         assert_eq!(taken(&mut lines, 3), [('b', 1)]);
     }
 
     #[test]
-    fn a_commit_has_an_end_of_bytes_and_one_that_is_longer_goes_alone() {
+    fn a_commit_is_bounded_in_bytes_and_a_larger_write_goes_alone() {
         let mut inner = Inner::new(FEW);
         let most = limits::BYTES_PER_COMMIT;
         for bytes in [most - 1, 1, 1, most + 1, 1] {

@@ -1,4 +1,4 @@
-//! Work in somebody's hands, with all that it needs.
+//! Claimed work, with everything that is needed to do it.
 
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::{HttpRequest, HttpResponse};
@@ -15,7 +15,7 @@ pub enum Job {
 }
 
 impl Job {
-    /// Whose turn it is.
+    /// Returns the connection whose turn this job takes.
     pub fn connection(&self) -> &ConnectionId {
         match self {
             Self::Convert(held) => &held.delivery.connection,
@@ -30,7 +30,7 @@ pub struct HeldDelivery {
     pub lease: Lease,
     pub status: DeliveryStatus,
     pub delivery: NewDelivery,
-    /// What it was last tried with.
+    /// The version that last tried it.
     pub ran: Option<RanWith>,
     pub attempts: u32,
     pub presented: Option<Vec<u8>>,
@@ -53,7 +53,7 @@ pub struct HeldFetch {
     pub hop: u32,
     pub attempts: u32,
     pub ran: RanWith,
-    /// Kept from an attempt that was cut off after the answer.
+    /// Kept from an attempt that was interrupted after the answer arrived.
     pub response: Option<HttpResponse>,
     pub until: Micros,
 }

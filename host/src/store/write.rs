@@ -1,5 +1,4 @@
-//! What is committed, and what came of it. Writes of many requests share one
-//! transaction.
+//! Writes, and their outcomes. The writes of many requests share one transaction.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -22,36 +21,36 @@ use crate::store::{
     SendStart, TicketPatch, TicketPatched,
 };
 
-/// One thing to commit. Writes of many requests share one transaction.
+/// One thing to commit. The writes of many requests share one transaction.
 #[derive(Clone, Debug)]
 pub enum Write {
-    /// A delivery came in, with what came of it.
+    /// A delivery came in, with the result of its conversion.
     Accept(Box<Acceptance>),
     /// A stored delivery was converted again.
     Convert(Box<Reconversion>),
-    /// A stored delivery is let go of as it was: nothing came of the work.
+    /// A stored delivery is released unchanged: the work had no result.
     Release { delivery: DeliveryId, lease: Lease },
-    /// A fetch was answered: kept before the plugin reads it.
+    /// A fetch was answered. The answer is stored before the plugin reads it.
     Answer(Box<FetchAnswer>),
     /// A fetch is settled.
     Settle(Box<FetchSettlement>),
-    /// A template message is to go out.
+    /// A template message is to be sent.
     Notify(Box<Notification>),
-    /// An answer without a message is kept for its repeats.
+    /// An answer without a message is stored for repeats of its request.
     Remember(Box<Remembered>),
     /// The call of a claimed send is about to be made.
     Begin(SendStart),
-    /// A send has come to an end, or waits again.
+    /// A send has ended or waits again.
     Sent(Box<SendSettlement>),
-    /// An operator says what became of a message.
+    /// An operator decides the outcome of a message.
     Resolve(Resolution),
-    /// Time has passed for a conversation.
+    /// A deadline of a conversation has passed.
     Elapse(Elapse),
     /// A partner changes a deal.
     PatchDeal(Box<DealPatch>),
-    /// A partner makes a deal.
+    /// A partner creates a deal.
     CreateDeal(Box<NewDeal>),
-    /// A partner notes something of a deal.
+    /// A partner adds a log entry to a deal.
     LogDeal(Box<NewDealLog>),
     /// The desk changes a ticket.
     PatchTicket(Box<TicketPatch>),
@@ -65,7 +64,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Its first and its second half.
+    /// Returns the first and the second half.
     pub fn halves(&self) -> (Self, Self) {
         let middle = self.part.start + self.len() / 2;
         let part = |part| Self {
@@ -97,9 +96,9 @@ impl From<Vec<Write>> for Batch {
 pub enum Written {
     Done(DeliveryOutcome),
     Notified(Notified),
-    /// What `Remember` found under the key: `None`, it was free.
+    /// The outcome of `Remember`: what the key had, or `None` if it was free.
     Remembered(Option<Notified>),
-    /// Of `Begin`, `Sent` and `Resolve`.
+    /// The outcome of `Begin`, `Sent` and `Resolve`.
     Message(MessageOutcome),
     /// Whether the conversation changed.
     Elapsed(bool),
@@ -107,18 +106,20 @@ pub enum Written {
     DealCreated(DealCreated),
     DealLogged(DealLogged),
     TicketPatched(TicketPatched),
-    /// Somebody else holds the work by now, or it is not there; nothing was changed.
+    /// Another host holds the work by now, or the work does not exist. Nothing was
+    /// changed.
     Stale,
     /// The connection's quarantine is full, and the delivery was not kept: it alone is
-    /// larger than the share of any other address, or all that is there has a lease.
+    /// larger than the share of any other address, or everything in the quarantine is
+    /// leased.
     NotKept,
 }
 
-/// Who holds a piece of work: a number that grows with every claim of it.
+/// The fencing token of a lease: a number that grows with every claim of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease(pub i64);
 
-/// The raw request, secrets in headers and query redacted.
+/// The raw request. Secrets in headers and query are redacted.
 #[derive(Clone, Debug)]
 pub struct NewDelivery {
     pub id: DeliveryId,
@@ -133,7 +134,7 @@ pub struct NewDelivery {
 }
 
 impl NewDelivery {
-    /// Nothing of what came is left: a request without any header there is not.
+    /// Returns whether the delivery was emptied. No real request is without headers.
     pub fn is_emptied(&self) -> bool {
         self.body.is_empty() && self.headers.is_empty() && self.query.is_empty()
     }
@@ -142,34 +143,36 @@ impl NewDelivery {
 #[derive(Clone, Debug)]
 pub struct Acceptance {
     pub delivery: NewDelivery,
-    /// The owner of the sender's network (`domain::network::owner`), while the sender
-    /// is unproven: the quarantine has a share for each. `None`: it is proven.
+    /// The owner of the sender's network (`domain::network::owner`) while the sender is
+    /// unproven, since the quarantine gives each owner a share. `None`: the sender is
+    /// proven.
     pub peer: Option<IpAddr>,
     pub result: ConversionResult,
 }
 
-/// What converting a delivery gave.
+/// The result of converting a delivery.
 #[derive(Clone, Debug)]
 pub struct ConversionResult {
-    /// `None`: follows from the items. Else queued (not converted yet), failed,
+    /// `None`: derived from the items. Otherwise queued (not converted yet), failed,
     /// parked, rejected or quarantined, without items.
     pub status: Option<DeliveryStatus>,
     pub items: Vec<NewItem>,
     pub ran: Option<RanWith>,
-    /// Why it was refused, failed or quarantined.
+    /// Why the delivery was refused, failed or quarantined.
     pub error: Option<String>,
     pub notes: Vec<String>,
-    /// Failures of this digest so far, this one included.
+    /// Failures with this digest so far, including this one.
     pub attempts: u32,
-    /// When it is due again: for queued and failed.
+    /// When it is due again, if it is queued or failed.
     pub next_attempt_at: Option<Micros>,
-    /// For quarantined: what the sender presented, sealed, to be checked again on release.
+    /// If it is quarantined: the sealed proof of the sender, to be checked again on
+    /// release.
     pub presented: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct NewItem {
-    /// Its place in the delivery, from 0.
+    /// The item's place in the delivery, from 0.
     pub index: u32,
     pub result: ItemResult,
 }
@@ -180,29 +183,29 @@ pub enum ItemResult {
     Fetch(Box<NewFetch>),
     Ignored(String),
     Invalid(Problem),
-    /// Of a channel's webhook.
+    /// An event of a channel's webhook.
     Event(Box<NewEvent>),
-    /// The route that nobody answers to, in words.
+    /// The reason why the item has no route.
     Unrouted(String),
 }
 
 impl ItemResult {
-    /// Of a fetch whose answer holds no item.
+    /// The item for a fetch whose answer contained none.
     pub fn nothing() -> Self {
-        Self::Ignored("the answer to the fetch held nothing".to_owned())
+        Self::Ignored("the answer to the fetch contained no items".to_owned())
     }
 }
 
-/// The key by which a repeat is recognised, within its connection.
+/// The key by which a duplicate is recognised within its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DedupeKey {
     /// `id:` and the external id, or `content:` and a hash.
     pub key: String,
-    /// It holds this long, in microseconds; `None`: for ever.
+    /// How long the key is kept, in microseconds. `None`: for ever.
     pub window: Option<i64>,
 }
 
-/// A lead, normalised, addressed to a connection of the delivery's workspace.
+/// A normalised lead, addressed to a connection of the delivery's workspace.
 #[derive(Clone, Debug)]
 pub struct NewLead {
     pub connection: ConnectionId,
@@ -215,16 +218,16 @@ pub struct NewLead {
     pub phones: Vec<Phone>,
     /// Best first, normalised.
     pub emails: Vec<String>,
-    /// See `domain::contact::keys`; empty: a contact of its own.
+    /// See `domain::contact::keys`. If empty, the lead gets a new contact.
     pub contact_keys: Vec<String>,
-    /// External ids of products, best first; the first that is known is linked.
+    /// External ids of products, best first. The first known product is linked.
     pub products: Vec<String>,
     pub title: Option<String>,
     pub deal_props: Map<String, Value>,
-    /// What had no room among them, for the delivery's notes.
+    /// Names of properties that did not fit, for the delivery's notes.
     pub left_out: Vec<String>,
     pub contact_props: Map<String, Value>,
-    /// What the contact is sent when the lead makes a deal.
+    /// The message to the contact if the lead creates a deal.
     pub greeting: Option<Box<NewGreeting>>,
 }
 
@@ -235,10 +238,10 @@ pub struct NewFetch {
     pub external_id: Option<String>,
     pub request: HttpRequest,
     pub state: Vec<u8>,
-    /// 1 for the first.
+    /// 1 for the first fetch.
     pub hop: u32,
     pub due_at: Micros,
-    /// Past this it is given up.
+    /// After this time the fetch is given up.
     pub until: Micros,
 }
 
@@ -249,22 +252,22 @@ pub struct Reconversion {
     pub lease: Lease,
     pub mode: Mode,
     pub result: ConversionResult,
-    /// Of one that is too large for one write: see `Reconversion::in_parts`.
+    /// Set if the conversion is too large for one write. See `Reconversion::in_parts`.
     pub part: Option<Part>,
 }
 
-/// One of the parts in which a large conversion is committed, in their order and
-/// under one claim. Until the last is there the delivery waits, so that whoever
-/// claims it next goes on when this one is cut off.
+/// One of the parts in which a large conversion is committed, in order and under one
+/// claim. Until the last part is committed, the delivery stays waiting, so that the next
+/// host to claim it continues if this one is cut off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Items of all parts together.
+    /// The number of items of all parts together.
     pub of: u32,
-    /// The places of its items: the first and the last.
+    /// The places of its first and its last item.
     pub places: (u32, u32),
-    /// Keys that items of parts before it have used.
+    /// Keys that items of earlier parts have used.
     pub used: HashSet<(ConnectionId, String)>,
-    /// Its claim would end before the last part: it holds until then.
+    /// If the claim would end before the last part: the time until which it is extended.
     pub until: Option<Micros>,
 }
 
@@ -280,10 +283,10 @@ impl Part {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It never finished: items are accepted as usual.
+    /// The delivery was never finished. Items are accepted as usual.
     Retry,
-    /// Items that are finished give a diff; with `apply` it is written, save
-    /// what a person edited since.
+    /// Finished items give a diff. With `apply` the diff is written, except for fields
+    /// that a person has edited since.
     Replay { apply: bool },
 }
 
@@ -292,7 +295,7 @@ pub struct FetchAnswer {
     pub delivery: DeliveryId,
     pub index: u32,
     pub lease: Lease,
-    /// What was asked, by which version and with which state of its own: it need
+    /// The request, and the version and the state with which it was made. The version need
     /// not be the one that made the pointer.
     pub request: HttpRequest,
     pub state: Vec<u8>,
@@ -306,14 +309,15 @@ pub struct FetchSettlement {
     pub index: u32,
     pub lease: Lease,
     pub ran: Option<RanWith>,
-    /// They are added to the delivery's.
+    /// Added to the delivery's notes.
     pub notes: Vec<String>,
     pub outcome: FetchOutcome,
 }
 
 #[derive(Clone, Debug)]
 pub enum FetchOutcome {
-    /// The first takes this item's place, the others are new items of the delivery.
+    /// The first item takes this item's place. The others become new items of the
+    /// delivery.
     Items(Vec<ItemResult>),
     Retry {
         at: Micros,
@@ -323,20 +327,20 @@ pub enum FetchOutcome {
     Failed {
         error: String,
     },
-    /// As retry, and the connection's fetches are paused.
+    /// Like `Retry`, and the connection's fetches are paused.
     Stop {
         at: Micros,
         reason: String,
     },
 }
 
-/// What a delivery is after a commit.
+/// The state of a delivery after a commit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeliveryOutcome {
     pub delivery: DeliveryId,
     pub status: DeliveryStatus,
     pub items: Vec<ItemOutcome>,
-    /// How many deliveries left a full quarantine for this one.
+    /// The number of deliveries that this one evicted from a full quarantine.
     pub evicted: u32,
 }
 
@@ -349,9 +353,9 @@ pub struct ItemOutcome {
     pub external_id: Option<String>,
     pub deal_id: Option<DealId>,
     pub contact_id: Option<ContactId>,
-    /// Why it is ignored, invalid, unrouted or failed.
+    /// Why the item is ignored, invalid, unrouted or failed.
     pub message: Option<String>,
-    /// Of a replay: what would change, or did.
+    /// In a replay: the fields that would change, or did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<FieldDiff>,
 }
@@ -359,7 +363,7 @@ pub struct ItemOutcome {
 /// A field of a deal that changed.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct FieldChange {
-    /// `status`, `product_id`, `props.message`: as exported.
+    /// The field's name in the export: `status`, `product_id`, `props.message`.
     pub field: String,
     pub before: Value,
     pub after: Value,
@@ -373,6 +377,6 @@ pub struct FieldDiff {
     pub before: Value,
     pub after: Value,
     pub applied: bool,
-    /// A person edited it since: left as it is.
+    /// A person has edited the field since, so it was left unchanged.
     pub edited_by_person: bool,
 }

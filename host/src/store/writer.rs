@@ -1,13 +1,12 @@
-//! Group commit: what concurrent requests bring is committed together.
+//! Group commit: the writes of concurrent requests are committed together.
 //!
-//! One task owns the store's writes of the lead's way. It takes all that waits
-//! when the previous commit returns: no timer, so a lone request waits for
-//! nothing and a crowd shares one fsync. Where several connections write, each has a
-//! few places in a commit (`waiting`), so that commits are short. Background writes ride behind the
-//! interactive ones, a few in each commit, and of large deliveries a part at a
-//! time, where it can be in a commit of its own. A batch that fails is split until
-//! the culprit is alone; the others commit. An answer is given after the commit,
-//! never before.
+//! One task owns the writes of leads to the store. When a commit returns, it takes all writes that
+//! wait. There is no timer, so a lone request does not wait and a crowd shares one fsync. If
+//! several connections write, each has a few places in a commit (`waiting`), so that commits stay
+//! short. Background writes are added behind the interactive ones, a few per commit. Large
+//! deliveries are added one part at a time, if possible in a commit of their own. A batch that
+//! fails is split until the failing write is alone; the others commit. Answers are given after the
+//! commit, never before.
 
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,7 +19,7 @@ use super::{Batch, Cause, Store, StoreError, Write, Written};
 use crate::domain::id::ConnectionId;
 use crate::limits;
 
-/// Hands writes to the one task that commits them. Cheap to clone.
+/// Passes writes to the task that commits them. Cheap to clone.
 #[derive(Clone)]
 pub struct Writer {
     shared: Arc<Shared>,
@@ -34,7 +33,7 @@ struct Shared {
     trouble: Arc<Trouble>,
 }
 
-/// Why the last commit failed, where that is the store's fault and no write's.
+/// Why the last commit failed, if the store and not a write was at fault.
 #[derive(Default)]
 struct Trouble(StdMutex<Option<String>>);
 
@@ -51,7 +50,7 @@ impl Trouble {
     }
 }
 
-/// One transaction, for who watches the writer.
+/// One transaction, as observed by a watch.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit {
     pub writes: usize,
@@ -67,8 +66,8 @@ impl Writer {
         Self::with_max_batch(store, limits::WRITES_PER_COMMIT)
     }
 
-    /// At most `max_batch` interactive writes in one commit; `watch` hears of
-    /// every transaction.
+    /// Starts a writer with at most `max_batch` interactive writes in a commit. `watch` is called
+    /// for every transaction.
     pub fn watched(
         store: Arc<dyn Store>,
         max_batch: usize,
@@ -77,7 +76,8 @@ impl Writer {
         Self::begin(store, max_batch, Arc::new(watch))
     }
 
-    /// At most this many interactive writes in one commit; 1 commits each alone.
+    /// Starts a writer with at most this many interactive writes in a commit. With 1, each is
+    /// committed alone.
     pub fn with_max_batch(store: Arc<dyn Store>, max_batch: usize) -> Self {
         Self::begin(store, max_batch, Arc::new(|_| {}))
     }
@@ -107,7 +107,11 @@ impl Writer {
         }
     }
 
-    /// Commits a write that somebody waits for.
+    /// Commits a write that a request waits for.
+    ///
+    /// # Errors
+    ///
+    /// `Busy` if the queue is full, `Unavailable` after a shutdown, and the errors of the commit.
     pub async fn submit(&self, write: Write) -> Result<Written, StoreError> {
         let (answer, answered) = oneshot::channel();
         let pushed = self.shared.lines.push(Waiting { write, answer });
@@ -118,7 +122,11 @@ impl Writer {
         answered.await.unwrap_or_else(|_| Err(stopped()))
     }
 
-    /// Commits a write that nobody waits for, behind those that somebody does.
+    /// Commits a background write, behind those that requests wait for.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::submit`].
     pub async fn submit_background(&self, write: Write) -> Result<Written, StoreError> {
         let (answer, answered) = oneshot::channel();
         let sent = self.shared.background.try_send(Waiting { write, answer });
@@ -129,35 +137,35 @@ impl Writer {
         answered.await.unwrap_or_else(|_| Err(stopped()))
     }
 
-    /// Whether a write of this connection would be taken now: who asks before there is
-    /// something to write loses no work when it would not.
+    /// Returns whether a write of this connection would be accepted now. A caller that checks this
+    /// first does no work in vain.
     pub fn has_room(&self, connection: &ConnectionId) -> bool {
         self.shared.lines.has_room(connection)
     }
 
-    /// Whether a write that somebody waits for is not taken yet.
+    /// Returns whether an interactive write waits to be taken.
     pub fn is_waited_for(&self) -> bool {
         !self.shared.lines.is_empty()
     }
 
-    /// Why nothing could be committed the last time, until a commit goes well.
+    /// Returns why the last commit failed, until a commit succeeds.
     pub fn trouble(&self) -> Option<String> {
         self.shared.trouble.get()
     }
 
-    /// Something was written past this writer: the store is well again.
+    /// Notes that a write beside this writer succeeded: the store works again.
     pub fn is_well(&self) {
         self.shared.trouble.is(None);
     }
 
-    /// Takes no more, commits what waits, and returns when that is done.
+    /// Refuses further writes, commits those that wait, and returns when that is done.
     pub async fn shutdown(&self) {
-        // Full: somebody asked before.
+        // Full: a shutdown was requested before.
         let _ = self.shared.stop.try_send(());
         if let Some(task) = self.shared.task.lock().await.take()
             && let Err(error) = task.await
         {
-            tracing::error!(%error, "the writer ended badly");
+            tracing::error!(%error, "writer task failed");
         }
     }
 }
@@ -171,14 +179,15 @@ struct Queues {
     background: mpsc::Receiver<Waiting>,
     stopping: mpsc::Receiver<()>,
     max_batch: usize,
-    /// A background write that was taken, and lets others go before it.
+    /// A background write that was taken and lets others go first.
     behind: Option<Waiting>,
-    /// Commits that went before it.
+    /// The number of commits that went before it.
     passed: u32,
 }
 
 impl Queues {
-    /// All that waits, up to the bounds; waits for the first. Empty: the end.
+    /// Waits for the first write, and returns all that wait, up to the bounds. Empty: the writer
+    /// has ended.
     async fn next(&mut self) -> Vec<Waiting> {
         let mut batch = Vec::new();
         if self.behind.is_none() {
@@ -195,8 +204,8 @@ impl Queues {
         batch
     }
 
-    /// What nobody waits for: as much as one part of a large delivery, which rides
-    /// along only when it has let some commits go before it.
+    /// Adds background writes, with at most the cost of one part of a large delivery. Such a part
+    /// is only added after it has let some commits go first.
     fn add_background(&mut self, batch: &mut Vec<Waiting>) {
         let waited_for = !batch.is_empty();
         let mut cost = 0;
@@ -235,7 +244,7 @@ impl Queues {
                 () = self.lines.came() => {}
                 waiting = self.background.recv() => match waiting {
                     Some(waiting) => return Some(First::Background(waiting)),
-                    // Closed and drained, or every writer is gone.
+                    // Closed and drained, or every writer was dropped.
                     None if self.lines.is_empty() => return None,
                     None => {}
                 },
@@ -249,7 +258,7 @@ impl Queues {
     }
 }
 
-/// What ends a rest.
+/// What ends the wait.
 enum First {
     WaitedFor,
     Background(Waiting),
@@ -265,8 +274,8 @@ async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch, trouble: A
             .into_iter()
             .map(|waiting| (waiting.write, waiting.answer))
             .unzip();
-        // In a task of its own: a defect that panics costs one batch, whose
-        // waiters hear 503, and not the writer.
+        // In a task of its own: if a defect panics, only this batch is lost, its requests get 503,
+        // and the writer continues.
         let (store, watch) = (Arc::clone(&store), Arc::clone(&watch));
         let trouble = Arc::clone(&trouble);
         let committing =
@@ -274,16 +283,17 @@ async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch, trouble: A
         match committing.await {
             Ok(results) => {
                 for (answer, result) in answers.into_iter().zip(results) {
-                    // Who does not wait any more has it committed all the same.
+                    // If the requester no longer waits, the write is still committed.
                     drop(answer.send(result));
                 }
             }
-            Err(error) => tracing::error!(%error, "a batch ended badly"),
+            Err(error) => tracing::error!(%error, "batch task failed"),
         }
     }
 }
 
-/// An answer for each write, whatever becomes of its neighbours.
+/// Commits the batch and returns an answer for each write. A failing write does not affect the
+/// others.
 async fn commit(
     store: &dyn Store,
     batch: Batch,
@@ -291,7 +301,7 @@ async fn commit(
     trouble: &Trouble,
 ) -> Vec<Result<Written, StoreError>> {
     let mut answers = Vec::with_capacity(batch.len());
-    // Parts still to commit, the next one last.
+    // The parts still to commit. The next one is last.
     let mut parts = vec![batch];
     while let Some(part) = parts.pop() {
         let started = Instant::now();
@@ -307,7 +317,7 @@ async fn commit(
                 answers.extend(written.into_iter().map(Ok));
             }
             Err(error) if part.len() > 1 && may_be_one_writes_fault(&error) => {
-                tracing::warn!(%error, writes = part.len(), "a batch failed and is split");
+                tracing::warn!(%error, writes = part.len(), "batch failed, splitting it");
                 let (left, right) = part.halves();
                 parts.push(right);
                 parts.push(left);
@@ -326,7 +336,7 @@ async fn commit(
     answers
 }
 
-/// Splitting helps only when the store itself is well.
+/// Returns whether splitting may help: only if the store itself works.
 fn may_be_one_writes_fault(error: &StoreError) -> bool {
     !matches!(
         error,

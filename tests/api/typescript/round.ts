@@ -1,8 +1,8 @@
 /**
- * A typed client, which a public generator makes from the document, goes the round of
- * a deal: it makes the deal, looks it up, changes it, notes a sale, and finds what it did.
- * That it compiles says that the types are what a partner needs; that it runs, that they
- * are what the service answers.
+ * A typed client, which a public generator makes from the document, works on a deal:
+ * it makes the deal, looks it up, changes it, notes a sale, and reads the result.
+ * If it compiles, the types are what a partner needs; if it runs, they are what the
+ * service answers.
  *
  *     node round.js WORLD
  */
@@ -35,7 +35,7 @@ function check<T>(found: T, wanted: T, what: string): void {
   }
 }
 
-/** The answer of a call that has to go well. */
+/** The answer of a call that must succeed. */
 function well<T>(answer: { data?: T; error?: unknown }, what: string): T {
   if (answer.data === undefined) {
     throw new Error(`${what}: ${JSON.stringify(answer.error)}`);
@@ -43,7 +43,7 @@ function well<T>(answer: { data?: T; error?: unknown }, what: string): T {
   return answer.data;
 }
 
-// Nothing that may be left out has to be said.
+// Optional fields may be left out.
 const order: components["schemas"]["NewDeal"] = {
   name: "Noemi Sales",
   phoneNumber: "+5511966660104",

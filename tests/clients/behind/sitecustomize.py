@@ -1,5 +1,5 @@
 """Python runs this when it starts with this folder on its path: the clock of the process
-is an hour behind, and goes on from there."""
+is an hour behind and runs normally."""
 
 import time
 

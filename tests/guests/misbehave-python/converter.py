@@ -1,6 +1,6 @@
-"""A converter in Python that does what its configuration says: `{"do": "loop"}`
+"""A converter in Python that misbehaves as its configuration asks: `{"do": "loop"}`
 computes for ever, `{"do": "fill"}` fills its memory, `{"do": "print"}` writes
-for ever, and without a word it gives a lead. An interpreter has more code and
+for ever, and without a word it returns a lead. An interpreter has more code and
 more memory than a guest in Rust, and calls the host more often.
 """
 

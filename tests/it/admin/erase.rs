@@ -1,4 +1,4 @@
-//! What operators remove for good, over the admin API.
+//! Permanent removal by operators, over the admin API.
 
 use leadhost::domain::key::KeyKind;
 use leadhost_tests::On;
@@ -9,11 +9,11 @@ use super::{Operator, TOKEN};
 leadhost_tests::on_every_store! {
     a_person_is_shown_first_and_erased_with_a_receipt,
     a_person_is_found_by_each_of_its_names,
-    whom_nobody_knows_and_who_is_named_twice_is_refused,
-    what_is_not_converted_is_named_and_left_unless_it_shall_go_too,
-    what_an_erasure_left_goes_later_by_the_contacts_id,
+    an_unknown_person_and_an_ambiguous_name_are_refused,
+    unconverted_deliveries_are_listed_and_kept_unless_they_are_included,
+    data_that_an_erasure_kept_is_erased_later_by_the_contacts_id,
     a_deal_is_removed_once,
-    a_product_is_removed_and_found_no_more,
+    a_removed_product_is_no_longer_found,
 }
 
 async fn with_people(on: On) -> (Operator, Value) {
@@ -22,7 +22,7 @@ async fn with_people(on: On) -> (Operator, Value) {
     (operator, report)
 }
 
-/// What is exported, with a key made for it.
+/// The exported deals, read with a new key.
 async fn deals(operator: &Operator) -> Vec<Value> {
     let listed = operator.get("/workspaces").await;
     let id = listed["workspaces"][0]["id"].as_str().expect("an id");
@@ -57,7 +57,8 @@ async fn a_person_is_shown_first_and_erased_with_a_receipt(on: On) {
     let text = receipt.to_string();
     assert!(!text.contains("98765") && !text.contains("Ada"), "{text}");
     assert!(deals(&operator).await.is_empty());
-    // What is remembered is what was told, save what is said with each.
+    // The record has what the receipt had, except for the fields that belong to one
+    // answer.
     let listed = operator.get("/erasures?workspace=acme").await;
     let listed = &listed["erasures"];
     assert_eq!(listed.as_array().map(Vec::len), Some(1));
@@ -65,7 +66,7 @@ async fn a_person_is_shown_first_and_erased_with_a_receipt(on: On) {
         assert_eq!(listed[0][field], receipt[field], "{field}");
     }
     operator.host.advance(1).await;
-    // The person is nobody by the phone, and still somebody who was erased by the id.
+    // The phone no longer finds a person; the id still finds the erasure.
     let again = operator.post("/contacts/erase", &ask(false)).await;
     again.expect(404);
     let by_id = json!({"id": receipt["contactId"]});
@@ -111,7 +112,7 @@ async fn a_person_is_found_by_each_of_its_names(on: On) {
     }
 }
 
-async fn whom_nobody_knows_and_who_is_named_twice_is_refused(on: On) {
+async fn an_unknown_person_and_an_ambiguous_name_are_refused(on: On) {
     let (operator, _) = with_people(on).await;
     for (body, status) in [
         (json!({}), 400),
@@ -147,9 +148,9 @@ async fn whom_nobody_knows_and_who_is_named_twice_is_refused(on: On) {
     ask.json(&json!({})).send().await.expect(401);
 }
 
-async fn what_is_not_converted_is_named_and_left_unless_it_shall_go_too(on: On) {
+async fn unconverted_deliveries_are_listed_and_kept_unless_they_are_included(on: On) {
     let (operator, report) = with_people(on).await;
-    // Who cannot prove itself is quarantined.
+    // A delivery without proof is quarantined.
     operator.lead(&report, "wrong", "L2").await;
     let kept = operator.get("/deliveries?status=quarantined").await;
     let id = kept["deliveries"][0]["id"].clone();
@@ -176,9 +177,9 @@ async fn what_is_not_converted_is_named_and_left_unless_it_shall_go_too(on: On) 
     assert_eq!(kept["deliveries"], json!([]));
 }
 
-async fn what_an_erasure_left_goes_later_by_the_contacts_id(on: On) {
+async fn data_that_an_erasure_kept_is_erased_later_by_the_contacts_id(on: On) {
     let (operator, report) = with_people(on).await;
-    // Who cannot prove itself is quarantined; another's request is, too.
+    // A delivery without proof is quarantined, including one of another person.
     operator.lead(&report, "wrong", "L2").await;
     operator.lead(&report, "wrong", "L3").await;
     let kept = operator.get("/deliveries?status=quarantined").await;
@@ -195,11 +196,11 @@ async fn what_an_erasure_left_goes_later_by_the_contacts_id(on: On) {
         ids.iter()
             .all(|id| left.to_string().contains(id.as_str().unwrap()))
     );
-    // By what it was called nobody is found, and the refusal says by what.
+    // The phone no longer finds the person, and the refusal says which key to use.
     let nobody = erase(&json!({"workspace": "acme", "phone": PHONE, "unconverted": true})).await;
     let told = String::from_utf8_lossy(&nobody.expect(404).body).into_owned();
     assert!(told.contains("contact's id"), "{told}");
-    // Who comes after is not touched by it.
+    // Later deliveries of other people are not affected.
     operator.lead(&report, "wrong", "L4").await;
     let again = erase(&json!({"id": contact})).await.expect(200).json();
     assert_eq!(again["remaining"]["deliveries"], left);
@@ -247,7 +248,7 @@ async fn a_deal_is_removed_once(on: On) {
     assert!(deals(&operator).await.is_empty());
 }
 
-async fn a_product_is_removed_and_found_no_more(on: On) {
+async fn a_removed_product_is_no_longer_found(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let csv = "externalId,name\nH/1,Casa azul\nH 2,Casa verde\n";
     let put = operator

@@ -1,4 +1,5 @@
-//! Workspaces by the admin API, and their owners and agents without the whole file.
+//! Workspaces over the admin API, and their owners and agents without the whole
+//! file.
 
 use leadhost_tests::On;
 use leadhost_tests::components::component;

@@ -1,4 +1,4 @@
-//! Large answers: who does not read them takes no room from others.
+//! Large answers: a client that does not read them takes no room from others.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
 leadhost_tests::on_every_store! {
-    who_does_not_read_large_answers_gets_no_more_of_them,
+    a_client_that_does_not_read_large_answers_gets_no_more_of_them,
 }
 
 /// Far more than anything here takes.
@@ -19,11 +19,12 @@ fn page(host: &Host, seeded: &Seeded) -> Ask {
         .bearer(&seeded.workspace_key)
 }
 
-async fn who_does_not_read_large_answers_gets_no_more_of_them(on: On) {
-    // Room for one page of the largest size, and not for two.
+async fn a_client_that_does_not_read_large_answers_gets_no_more_of_them(on: On) {
+    // Room for one page of the largest size, but not for two.
     let host = Host::start(Options::on(on.clone()).with("server.answers_mib", 1)).await;
     let seeded = host.workspace("demo").await;
-    // As an earlier version stored them: more than the kernel takes for a client.
+    // As an earlier version stored them: more than the kernel buffers for a
+    // client.
     let text = "x".repeat(limits::EXPORT_PAGE_BYTES * 3 / 10);
     for name in ["a", "b", "c"] {
         host.leads_with(&seeded, &[(name, "", "")], |lead| {
@@ -54,7 +55,7 @@ async fn who_does_not_read_large_answers_gets_no_more_of_them(on: On) {
         "{}",
         refused.text()
     );
-    // A small answer takes no room.
+    // A small answer needs no room.
     host.get("/v1/whoami")
         .bearer(&seeded.workspace_key)
         .send()
@@ -71,6 +72,6 @@ async fn who_does_not_read_large_answers_gets_no_more_of_them(on: On) {
         (answer.status == 200).then_some(())
     })
     .await;
-    let figure = "who does not read a large answer gets no second one (503), a small one of others is served meanwhile, and so are large ones when it has read";
+    let figure = "a client that does not read a large answer gets no second one (503); small answers of others are served meanwhile, and large ones once it has read";
     figures::tell("slow", Some(&on), None, figure);
 }

@@ -1,4 +1,4 @@
-//! Bodies: strangers' are not read, and nobody takes all the room.
+//! Bodies: those of strangers are not read, and no sender takes all the room.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use tokio::time::timeout;
 use crate::crash::{address, prepare, start};
 
 leadhost_tests::on_every_store! {
-    bodies_to_an_address_that_nobody_has_take_no_room,
-    who_fills_one_connection_leaves_room_for_the_others,
+    bodies_to_an_unknown_address_take_no_room,
+    a_sender_that_fills_one_connection_leaves_room_for_the_others,
 }
 
 /// Far more than anything here takes.
@@ -20,7 +20,7 @@ const LONG: Duration = Duration::from_secs(120);
 
 const LARGEST: usize = 4 << 20;
 
-/// The least that can be configured and still takes two deliveries.
+/// The smallest setting that still admits two deliveries.
 fn narrow(on: On) -> Options {
     Options::on(on).with("server.bodies_mib", 8)
 }
@@ -31,7 +31,7 @@ fn head(connection: &str, length: usize) -> String {
     )
 }
 
-/// What is said first.
+/// The beginning of the answer, up to the status.
 async fn status(stream: &mut TcpStream) -> String {
     let mut bytes = [0; 12];
     timeout(LONG, stream.read_exact(&mut bytes))
@@ -41,7 +41,7 @@ async fn status(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-async fn bodies_to_an_address_that_nobody_has_take_no_room(on: On) {
+async fn bodies_to_an_unknown_address_take_no_room(on: On) {
     let host = Host::start(narrow(on)).await;
     let seeded = host.workspace("demo").await;
     let mut strangers = Vec::new();
@@ -57,7 +57,7 @@ async fn bodies_to_an_address_that_nobody_has_take_no_room(on: On) {
     for _ in 0..5 {
         host.post(&target).body("{}").send().await.expect(200);
     }
-    // They hear it before they have sent the rest.
+    // They get the answer before they have sent the rest.
     for stream in &mut strangers {
         assert_eq!(status(stream).await, "HTTP/1.1 404");
     }
@@ -66,7 +66,7 @@ async fn bodies_to_an_address_that_nobody_has_take_no_room(on: On) {
     assert!(metrics.text().contains(line), "{}", metrics.text());
 }
 
-async fn who_fills_one_connection_leaves_room_for_the_others(on: On) {
+async fn a_sender_that_fills_one_connection_leaves_room_for_the_others(on: On) {
     let host = Host::start(narrow(on)).await;
     let (bad, good) = (host.workspace("bad").await, host.workspace("good").await);
     let mut first = host.raw().await;
@@ -85,7 +85,8 @@ async fn who_fills_one_connection_leaves_room_for_the_others(on: On) {
         })
     })
     .await;
-    // Two of them have one address' whole share, but for what it still has.
+    // Two bodies use the whole share of one address, except for what is left
+    // below one body.
     let target = format!("/ingest-lead/{}", good.connection);
     let answer = host.post(&target).body("{}").send().await;
     assert_eq!(answer.status, 503, "the address has its share");
@@ -98,7 +99,7 @@ async fn who_fills_one_connection_leaves_room_for_the_others(on: On) {
     .await;
 }
 
-/// As a host with 256 MiB has it: a sixteenth is for bodies.
+/// The setting of a host with 256 MiB: a sixteenth is for bodies.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_large_deliveries_at_once_are_shed_within_the_memory_of_a_small_host() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -134,7 +135,7 @@ async fn many_large_deliveries_at_once_are_shed_within_the_memory_of_a_small_hos
     let peak = service.peak_memory();
     assert!(peak < 256 << 20, "{} MiB at most", peak >> 20);
     let figure = format!(
-        "64 deliveries of 3.9 MB at once: {taken} taken, {shed} told to come again, {} MiB of memory at most",
+        "64 deliveries of 3.9 MB at once: {taken} taken, {shed} asked to retry, {} MiB of memory at most",
         peak >> 20
     );
     figures::tell("memory", Some(&On::Sqlite), None, &figure);

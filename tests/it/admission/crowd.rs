@@ -1,4 +1,4 @@
-//! Connections that idle make room for those that ask.
+//! Idle connections are closed to make room for active ones.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::crash::{prepare, start};
 
 leadhost_tests::on_every_store! {
-    who_comes_is_let_in_and_who_has_idled_longest_goes,
+    a_new_connection_replaces_the_one_that_has_idled_longest,
     an_address_past_its_bound_loses_its_own_idle_connections,
 }
 
@@ -20,7 +20,7 @@ const LONG: Duration = Duration::from_secs(120);
 
 const ASK: &[u8] = b"GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// One request and its answer; whether there was one.
+/// Sends one request. Returns whether it was answered.
 async fn is_served(stream: &mut TcpStream) -> bool {
     if stream.write_all(ASK).await.is_err() {
         return false;
@@ -47,10 +47,10 @@ async fn crowd(options: Options) {
         assert!(is_served(&mut stream).await);
         idle.push(stream);
     }
-    // The first is the youngest by now.
+    // The first one is now the most recently used.
     assert!(is_served(&mut idle[0]).await);
     let mut fifth = host.raw().await;
-    assert!(is_served(&mut fifth).await, "there is room for who comes");
+    assert!(is_served(&mut fifth).await, "a new connection is accepted");
     let mut end = [0; 1];
     let closed = timeout(LONG, idle[1].read(&mut end)).await.expect("an end");
     assert!(matches!(closed, Ok(0) | Err(_)), "the second idled longest");
@@ -62,7 +62,7 @@ async fn crowd(options: Options) {
     assert!(metrics.text().contains(line), "{}", metrics.text());
 }
 
-async fn who_comes_is_let_in_and_who_has_idled_longest_goes(on: On) {
+async fn a_new_connection_replaces_the_one_that_has_idled_longest(on: On) {
     crowd(Options::on(on).with("server.connections", 4)).await;
 }
 
@@ -70,7 +70,7 @@ async fn an_address_past_its_bound_loses_its_own_idle_connections(on: On) {
     crowd(Options::on(on).with("server.connections_per_peer", 4)).await;
 }
 
-/// Idle connections that a host has to bear.
+/// Idle connections that a host must withstand.
 const MANY: usize = 10_000;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,7 +81,9 @@ async fn ten_thousand_idle_connections_fit_in_a_small_memory() {
     let raised = setrlimit(Resource::Nofile, limit).is_ok();
     let needed = MANY as u64 + 2_000;
     if !raised || limit.maximum.is_some_and(|most| most < needed) {
-        eprintln!("LEFT OUT: {needed} files may not be open here; crowds of four stand for it");
+        eprintln!(
+            "LEFT OUT: {needed} files cannot be open here; the tests with crowds of four cover it"
+        );
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -92,7 +94,7 @@ async fn ten_thousand_idle_connections_fit_in_a_small_memory() {
     let mut idle = Vec::with_capacity(MANY);
     for number in 0..MANY {
         let mut stream = TcpStream::connect(address).await.expect("it listens");
-        // Of every two one has asked before.
+        // Every second connection has sent a request before.
         if number % 2 == 0 {
             assert!(is_served(&mut stream).await);
         }
@@ -102,7 +104,7 @@ async fn ten_thousand_idle_connections_fit_in_a_small_memory() {
     assert!(is_served(&mut late).await);
     let memory = service.memory();
     let figure = format!(
-        "{MANY} idle connections: {} MiB of memory, {} MiB without them; who comes then is served",
+        "{MANY} idle connections: {} MiB of memory, {} MiB without them; new clients are still served",
         memory >> 20,
         before >> 20
     );

@@ -12,10 +12,10 @@ use tokio::time::timeout;
 
 use crate::crash::{address, prepare, start};
 
-/// Clients at work when the service stops.
+/// Active clients when the service stops.
 const CLIENTS: usize = 16;
 
-/// Answers before the stop, so that all of them are at work.
+/// Answers before the stop, so that all of the clients are active.
 const WARM: usize = 100;
 
 /// Far more than an answer takes.
@@ -50,7 +50,7 @@ async fn a_stop_under_load_cuts_no_request_off() {
         for client in clients {
             cut += client.await.expect("no panic");
         }
-        assert!(ends.await.expect("no panic"), "it ends well");
+        assert!(ends.await.expect("no panic"), "it exits successfully");
         served += answered.load(Ordering::Relaxed);
     }
     let figure = format!(
@@ -61,7 +61,8 @@ async fn a_stop_under_load_cuts_no_request_off() {
     assert_eq!(cut, 0, "requests were cut off");
 }
 
-/// Asks until nobody listens any more: how many requests got no answer.
+/// Sends requests until the service no longer listens. Returns how many got no
+/// answer.
 async fn client(to: SocketAddr, path: Arc<str>, name: String, answered: Arc<AtomicUsize>) -> usize {
     let mut cut = 0;
     let mut number = 0;
@@ -88,7 +89,8 @@ async fn client(to: SocketAddr, path: Arc<str>, name: String, answered: Arc<Atom
     cut
 }
 
-/// Whether the connection goes on after its answer; None without one.
+/// Whether the connection stays open after its answer; `None` without an
+/// answer.
 async fn ask(stream: &mut TcpStream, request: &str) -> Option<bool> {
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut text = Vec::new();

@@ -1,5 +1,5 @@
-/* A disk that fails: while the file named by FAILS_WHILE is there, writing and
- * syncing give EIO. Reading goes on. */
+/* A disk that fails: while the file named by FAILS_WHILE exists, writing and
+ * syncing give EIO. Reads still work. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Only files: standard error and sockets are no disk. */
+/* Only files: standard error and sockets are not on the disk. */
 static int fails(int fd) {
   struct stat of;
   const char *flag = getenv("FAILS_WHILE");

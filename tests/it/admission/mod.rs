@@ -1,4 +1,4 @@
-//! Who is let in: what strangers, crowds and those who ask too much cannot take
+//! Admission: strangers, crowds and clients past their rate take no capacity
 //! from others.
 
 mod answers;

@@ -1,16 +1,16 @@
-//! Keys that fail, and those who come too often.
+//! Rate limits: keys that fail, and clients that send too often.
 
 use leadhost::domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Host, On, Options};
 
 leadhost_tests::on_every_store! {
-    an_address_whose_keys_fail_is_slowed_and_known_keys_go_on,
+    an_address_whose_keys_fail_is_slowed_and_known_keys_still_work,
     a_client_behind_a_trusted_proxy_is_slowed_alone,
-    a_partner_past_its_rate_is_told_when_to_come_again,
-    a_connection_past_its_rate_is_told_when_to_come_again_and_others_are_not,
+    a_partner_past_its_rate_gets_a_retry_after,
+    a_connection_past_its_rate_gets_a_retry_after_and_others_do_not,
 }
 
-async fn an_address_whose_keys_fail_is_slowed_and_known_keys_go_on(on: On) {
+async fn an_address_whose_keys_fail_is_slowed_and_known_keys_still_work(on: On) {
     let host = Host::start(Options::on(on).with("server.failed_keys", 3)).await;
     let seeded = host.workspace("demo").await;
     let good = || host.get("/v1/whoami").bearer(&seeded.workspace_key);
@@ -29,7 +29,7 @@ async fn an_address_whose_keys_fail_is_slowed_and_known_keys_go_on(on: On) {
     let refused = host.get("/deal?phone=1").partner(&partner).send().await;
     assert_eq!(refused.expect(429).json()["statusCode"], 429);
     good().send().await.expect(200);
-    // Also when it has to be asked for again.
+    // Even if the key has to be read from the store again.
     host.advance(2).await;
     good().send().await.expect(200);
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
@@ -51,12 +51,13 @@ async fn a_client_behind_a_trusted_proxy_is_slowed_alone(on: On) {
     };
     wrong("203.0.113.1").send().await.expect(401);
     wrong("203.0.113.1").send().await.expect(429);
-    // What the client itself wrote there stands before what the proxy added.
+    // The entries that the client itself wrote come before the one that the
+    // proxy added.
     wrong("203.0.113.9, 203.0.113.1").send().await.expect(429);
     wrong("203.0.113.2").send().await.expect(401);
 }
 
-async fn a_partner_past_its_rate_is_told_when_to_come_again(on: On) {
+async fn a_partner_past_its_rate_gets_a_retry_after(on: On) {
     let host = Host::start(Options::on(on).with("server.partner_rate", 2)).await;
     let seeded = host.workspace("demo").await;
     let ask = || {
@@ -80,7 +81,7 @@ async fn a_partner_past_its_rate_is_told_when_to_come_again(on: On) {
     ask().send().await.expect(200);
 }
 
-async fn a_connection_past_its_rate_is_told_when_to_come_again_and_others_are_not(on: On) {
+async fn a_connection_past_its_rate_gets_a_retry_after_and_others_do_not(on: On) {
     let host = Host::start(Options::on(on).with("intake.connection_rate", 1)).await;
     let (bad, good) = (host.workspace("bad").await, host.workspace("good").await);
     let post = |connection| host.post(&format!("/ingest-lead/{connection}")).body("{}");

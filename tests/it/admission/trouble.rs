@@ -1,4 +1,5 @@
-//! Readiness is true: a host that cannot write says so, and why.
+//! Readiness is truthful: a host that cannot write reports that, with the
+//! reason.
 
 use std::time::Instant;
 
@@ -8,12 +9,12 @@ use leadhost_tests::{On, Service, figures, until};
 
 use crate::crash::{address, prepare};
 
-/// A disk whose writes fail with EIO, put between the program and the system's
-/// library by the loader.
+/// A disk whose writes fail with EIO, as a library that the loader puts between
+/// the program and the system's library.
 const FAILING_DISK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/it/admission/eio.c");
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_whose_disk_fails_is_not_ready_until_a_commit_goes_well() {
+async fn a_host_whose_disk_fails_is_not_ready_until_a_commit_succeeds() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = prepare(folder.path()).await;
     let path = address(&keys);
@@ -41,7 +42,7 @@ async fn a_host_whose_disk_fails_is_not_ready_until_a_commit_goes_well() {
     let unready = ready().await.expect(503).json();
     let reasons = unready["reasons"].to_string();
     assert!(reasons.contains("nothing can be written"), "{reasons}");
-    // Looking does not make it well.
+    // Checking alone does not make it ready.
     ready().await.expect(503);
 
     std::fs::remove_file(&fails).expect("it is there");
@@ -53,7 +54,7 @@ async fn a_host_whose_disk_fails_is_not_ready_until_a_commit_goes_well() {
     let recovered = mended.elapsed();
     assert_eq!(took("after").await, Some(true));
     let figure = format!(
-        "every write and sync gives EIO: leads refused with 503, not ready, and ready again {:.1} s after the disk was well",
+        "every write and sync gives EIO: leads refused with 503, not ready, and ready again {:.1} s after the disk recovered",
         recovered.as_secs_f64()
     );
     figures::tell("eio", Some(&On::Sqlite), None, &figure);

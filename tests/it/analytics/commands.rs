@@ -8,18 +8,18 @@ use super::world::{SLUG, World};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    a_run_counts_what_was_committed_before_it_and_says_so,
+    a_run_counts_all_earlier_commits_and_reports_it,
     a_rebuild_says_what_it_began_and_waits_until_it_serves,
-    what_cannot_be_counted_is_told_by_name_and_healed_by_a_rebuild,
-    what_does_not_exist_is_refused_in_words,
+    a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild,
+    unknown_names_are_refused_with_a_reason,
 }
 
-/// It counts at its start, and then when it is told to.
+/// It counts at its start, and then only on demand.
 const SELDOM: [&str; 2] = ["--set", "analytics.refresh_seconds=86400"];
 
 async fn seldom(world: &World) -> Service {
     let service = world.host(0, &SELDOM).await;
-    until("it has counted what it began with", async || {
+    until("the first round has counted", async || {
         let status = status(&service);
         let sets = status["metricSets"].as_array().expect("a list").iter();
         let mut ages = sets.map(|set| &set["asOf"]);
@@ -40,7 +40,7 @@ fn conversations(status: &Value) -> &Value {
     set
 }
 
-async fn a_run_counts_what_was_committed_before_it_and_says_so(on: On) {
+async fn a_run_counts_all_earlier_commits_and_reports_it(on: On) {
     let world = World::new(on, 1).await;
     let service = seldom(&world).await;
     world.notify(&service, "note", 3).await;
@@ -75,11 +75,11 @@ async fn a_rebuild_says_what_it_began_and_waits_until_it_serves(on: On) {
     world.settles().await;
     let all = service.run(&["etl", "rebuild", "--wait"]);
     assert!(
-        all.contains("conversations of all workspaces: the new counts serve."),
+        all.contains("conversations of all workspaces: the new counts are active."),
         "{all}"
     );
     assert!(
-        all.contains("tickets of all workspaces: the new counts serve."),
+        all.contains("tickets of all workspaces: the new counts are active."),
         "{all}"
     );
     assert_all_counted(&world, &service).await;
@@ -99,7 +99,7 @@ async fn a_rebuild_says_what_it_began_and_waits_until_it_serves(on: On) {
     }
 }
 
-async fn what_cannot_be_counted_is_told_by_name_and_healed_by_a_rebuild(on: On) {
+async fn a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild(on: On) {
     let world = World::new(on, 1).await;
     let service = seldom(&world).await;
     world.notify(&service, "before", 1).await;
@@ -126,7 +126,7 @@ async fn what_cannot_be_counted_is_told_by_name_and_healed_by_a_rebuild(on: On) 
     let told: Vec<_> = told
         .filter(|line| line.contains("set=\"conversations\""))
         .collect();
-    assert_eq!(told.len(), 1, "it is told once:\n{}", told.join("\n"));
+    assert_eq!(told.len(), 1, "it is logged once:\n{}", told.join("\n"));
     assert!(told[0].contains("workspace=\"counted\""), "{}", told[0]);
 
     service.run(&["etl", "rebuild", "--workspace", SLUG, "--wait"]);
@@ -135,7 +135,7 @@ async fn what_cannot_be_counted_is_told_by_name_and_healed_by_a_rebuild(on: On) 
     assert_all_counted(&world, &service).await;
 }
 
-async fn what_does_not_exist_is_refused_in_words(on: On) {
+async fn unknown_names_are_refused_with_a_reason(on: On) {
     let world = World::new(on, 1).await;
     let service = seldom(&world).await;
     let said = service.fail(&["etl", "rebuild", "--workspace", "nope"]);
@@ -158,5 +158,5 @@ async fn what_does_not_exist_is_refused_in_words(on: On) {
         "{said}"
     );
     let said = service.fail(&["etl", "run", "--wait-seconds", "0"]);
-    assert!(said.contains("it goes on"), "{said}");
+    assert!(said.contains("it continues"), "{said}");
 }

@@ -6,12 +6,12 @@ use leadhost_tests::{Declared, Host, On, Options, guests};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
-    a_round_counts_what_was_committed_before_it,
+    a_round_counts_all_earlier_commits,
     thirteen_idle_hours_are_not_stale_and_thirteen_without_a_round_are,
     a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on,
-    a_rebuild_heals_what_was_broken,
+    a_rebuild_repairs_broken_counts,
     a_zone_gets_its_days_after_the_third_request_for_it,
-    without_a_round_the_service_is_ready_all_the_same,
+    the_service_is_ready_without_a_round,
 }
 
 const VOICE: &str = r#"
@@ -21,12 +21,12 @@ number = "+5511900000000"
 adapter = "sandbox"
 "#;
 
-/// A host that counts when it is told to and not before, and takes in what contacts write.
+/// A host that counts only when the test asks for it, and accepts messages of contacts.
 struct Counting {
     host: Host,
     declared: Declared,
     operator: String,
-    /// Contacts so far.
+    /// The number of contacts so far.
     contacts: u32,
 }
 
@@ -44,7 +44,7 @@ impl Counting {
         }
     }
 
-    /// So many people write for the first time.
+    /// This many people write for the first time.
     async fn people_write(&mut self, count: u32) {
         let events: Vec<Value> = (0..count)
             .map(|number| {
@@ -58,7 +58,7 @@ impl Counting {
         ask.json(&body).send().await.expect(200);
     }
 
-    /// Conversations that are counted as started.
+    /// Returns how many conversations are counted as started.
     async fn started(&self) -> i64 {
         let query = "
             select cast(coalesce(sum(s.count_1), 0) as bigint)
@@ -69,7 +69,7 @@ impl Counting {
         self.host.count(query).await
     }
 
-    /// What operators see of conversations.
+    /// Returns the status of conversations that operators see.
     async fn status(&self) -> Value {
         let ask = self.host.admin("GET", "/admin/v1/etl");
         let ask = ask.header("authorization", &self.operator);
@@ -80,7 +80,7 @@ impl Counting {
         found.expect("conversations are counted").clone()
     }
 
-    /// The first day that has counts can be read no more.
+    /// Makes the first counted day unreadable.
     async fn break_days(&self) {
         let broken = "update rollup_days set cells = 'broken'";
         self.host.on.change(self.host.folder.path(), broken).await;
@@ -93,7 +93,7 @@ fn time_of(value: &Value) -> Option<Micros> {
         .map(|text| time::parse(text).expect("a time"))
 }
 
-async fn a_round_counts_what_was_committed_before_it(on: On) {
+async fn a_round_counts_all_earlier_commits(on: On) {
     let mut counting = Counting::new(on).await;
     assert_eq!(time_of(&counting.status().await["asOf"]), None);
     assert_eq!(counting.status().await["stale"], true);
@@ -121,7 +121,7 @@ async fn a_round_counts_what_was_committed_before_it(on: On) {
 
     counting.host.advance(60).await;
     counting.people_write(1).await;
-    assert_eq!(counting.started().await, 3, "nobody has counted again");
+    assert_eq!(counting.started().await, 3, "no further round has run");
     assert_eq!(time_of(&counting.status().await["asOf"]), Some(first));
     let round = counting.host.count_analytics().await;
     assert_eq!(counting.started().await, 4);
@@ -137,7 +137,7 @@ async fn thirteen_idle_hours_are_not_stale_and_thirteen_without_a_round_are(on: 
     counting.host.count_analytics().await;
     counting.host.advance(13 * 3_600).await;
     let status = counting.status().await;
-    assert_eq!(status["stale"], true, "nobody has counted since");
+    assert_eq!(status["stale"], true, "no round has run since");
 
     counting.host.count_analytics().await;
     let status = counting.status().await;
@@ -160,7 +160,11 @@ async fn a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on
         let failed = &round.runs[0].failed;
         assert_eq!(failed.len(), 1, "attempt {attempt}: {failed:?}");
         assert!(failed[0].1.contains("the cells of a day"), "{failed:?}");
-        assert_eq!(counting.started().await, 2, "what was counted is untouched");
+        assert_eq!(
+            counting.started().await,
+            2,
+            "the earlier counts are untouched"
+        );
         let status = counting.status().await;
         assert_eq!(time_of(&status["asOf"]), Some(counting.host.now()));
         let behind = json!([{ "workspace": "demo", "asOf": first }]);
@@ -171,7 +175,7 @@ async fn a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on
     assert!(said.text().contains(behind), "{}", said.text());
 }
 
-async fn a_rebuild_heals_what_was_broken(on: On) {
+async fn a_rebuild_repairs_broken_counts(on: On) {
     let mut counting = Counting::new(on).await;
     counting.people_write(2).await;
     counting.host.count_analytics().await;
@@ -190,7 +194,7 @@ async fn a_rebuild_heals_what_was_broken(on: On) {
     assert_eq!(
         counting.started().await,
         2,
-        "what was there serves until then"
+        "the old build serves until then"
     );
     assert_eq!(counting.status().await["making"][0]["workspace"], "demo");
 
@@ -231,7 +235,7 @@ async fn a_zone_gets_its_days_after_the_third_request_for_it(on: On) {
     assert_eq!(counting.status().await["cubesMaking"], 0);
 }
 
-async fn without_a_round_the_service_is_ready_all_the_same(on: On) {
+async fn the_service_is_ready_without_a_round(on: On) {
     let counting = Counting::new(on).await;
     assert_eq!(counting.status().await["stale"], true);
     let ready = counting.host.get("/health/ready").send().await;

@@ -1,5 +1,4 @@
-//! The service dies while it counts: what it shows afterwards is what was there to
-//! be counted, each once.
+//! The service is killed while it counts. Afterwards everything is counted exactly once.
 
 use leadhost_tests::{On, Service, until};
 use serde_json::{Value, json};
@@ -10,11 +9,11 @@ use crate::bad_days::{gateways, size};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    however_often_it_is_killed_everything_is_counted_once,
+    repeated_kills_count_everything_once,
     a_rebuild_shows_no_empty_and_no_half_answer,
 }
 
-/// Ends of the service in one run. On a database each costs more of the machine.
+/// Kills in one run. On a database each takes more time.
 fn kills(on: &On) -> usize {
     match on {
         On::Sqlite => size(40, 200),
@@ -22,16 +21,16 @@ fn kills(on: &On) -> usize {
     }
 }
 
-/// Partners at work when it ends.
+/// Active partners when it is killed.
 const PARTNERS: usize = 8;
 
-/// Acknowledged notifications after which a life ends: the count differs from life
-/// to life, so that it ends at every point of a round.
+/// Acknowledged notifications before a kill: the number differs from life to life, so that a
+/// kill hits every point of a round.
 fn lifetime(life: usize) -> usize {
     3 + (life * 17) % 41
 }
 
-async fn however_often_it_is_killed_everything_is_counted_once(on: On) {
+async fn repeated_kills_count_everything_once(on: On) {
     let kills = kills(&on);
     let world = World::new(on, 1).await;
     let mut service = world.host(0, &[]).await;
@@ -39,7 +38,8 @@ async fn however_often_it_is_killed_everything_is_counted_once(on: On) {
     let load = world.load("note", &targets, PARTNERS);
     let mut in_a_build = 0;
     for life in 0..kills {
-        // Often enough that builds die while they are made, and while they are cleared away.
+        // Often enough that builds are killed while they are made, and while they are
+        // removed.
         if life % 4 == 0 {
             let ask = world.operator(&service, "POST", "/etl/rebuilds");
             ask.json(&json!({})).send().await.expect(202);
@@ -68,7 +68,7 @@ async fn however_often_it_is_killed_everything_is_counted_once(on: On) {
     .await;
 }
 
-/// Tickets that are counted as opened.
+/// Returns how many tickets are counted as opened.
 async fn tickets(world: &World, host: &Service) -> i64 {
     let ask = host.ask("data", "GET", "/v1/analytics/tickets/month");
     let ask = ask.header("authorization", &format!("Bearer {}", world.key()));
@@ -93,7 +93,7 @@ async fn a_rebuild_shows_no_empty_and_no_half_answer(on: On) {
         assert_eq!(begun["begun"]["conversations"], 1);
         until("the new counts serve", async || {
             let now = started(&world, &service).await;
-            assert!(now >= last, "{now} after {last} were told");
+            assert!(now >= last, "{now} reported after {last}");
             last = now;
             let making = conversations(&world, &service).await["making"].clone();
             (making == json!([])).then_some(())
@@ -105,13 +105,13 @@ async fn a_rebuild_shows_no_empty_and_no_half_answer(on: On) {
     assert_all_counted(&world, &service).await;
 }
 
-/// Conversations that a data client is told of.
+/// Returns how many conversations a data client gets.
 async fn started(world: &World, host: &Service) -> i64 {
     let counted = told(world, host, "America/Sao_Paulo").await;
     counted.values().map(|counts| counts[0]).sum()
 }
 
-/// What operators see of conversations.
+/// Returns the status of conversations that operators see.
 async fn conversations(world: &World, host: &Service) -> Value {
     let status = world.operator(host, "GET", "/etl").send().await.expect(200);
     let sets = status.json()["metricSets"].clone();
@@ -121,7 +121,7 @@ async fn conversations(world: &World, host: &Service) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_host_that_counts_dies_another_goes_on_and_nothing_goes_back() {
+async fn when_the_counting_host_dies_another_continues_and_no_count_goes_back() {
     let Some(on) = On::postgres().await else {
         return;
     };
@@ -145,17 +145,17 @@ async fn when_the_host_that_counts_dies_another_goes_on_and_nothing_goes_back() 
         is_news.then_some(())
     };
     for _ in 0..5 {
-        until("the first one goes on", &mut look).await;
+        until("the first host continues", &mut look).await;
     }
     assert!(!second.log().contains("job=\"analytics\""));
     first.kill();
-    until("the second one takes over", async || {
+    until("the second host takes over", async || {
         look().await;
         second.log().contains("job=\"analytics\"").then_some(())
     })
     .await;
     for _ in 0..5 {
-        until("the second one goes on", &mut look).await;
+        until("the second host continues", &mut look).await;
     }
     load.stop().await.assert_well_formed();
     world.settles().await;

@@ -1,6 +1,5 @@
-//! Analytics, from what is written to what is told: what clients ask for, the rounds
-//! that count, what operators see of them, what is left of them when the service
-//! dies, and all answers against a recomputation.
+//! Analytics end to end: the API, the rounds that count, the operators' view, the
+//! counts after a kill, and all answers against a recomputation.
 
 mod api;
 mod commands;

@@ -1,5 +1,5 @@
-//! Conversations counted once more, from what is exported, in a few lines that have
-//! nothing in common with how the service counts.
+//! Counts conversations once more, from the export, in a few lines that share
+//! nothing with the service's counting.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::world::World;
 /// By local day, agent type, agent and source.
 pub type Counted = BTreeMap<[String; 4], [i64; 5]>;
 
-/// When each measure of a conversation was met, but the first.
+/// The time of each measure of a conversation, except for the first measure.
 const MET: [&str; 4] = [
     "answered_at",
     "no_response_at",
@@ -30,10 +30,10 @@ const MEASURES: [&str; 5] = [
     "transferred",
 ];
 
-/// Zones whose local days are so many hours behind those of UTC, all year round.
+/// Zones whose local days are this many hours behind UTC, all year round.
 pub const ZONES: [(&str, i64); 2] = [("America/Sao_Paulo", 3), ("UTC", 0)];
 
-/// What the exported conversations come to in a zone.
+/// Counts the exported conversations in a zone.
 pub async fn recounted(world: &World, host: &Service, hours_behind: i64) -> Counted {
     let mut counted = Counted::new();
     for row in exported(host.address("data"), world.key(), "conversations").await {
@@ -52,7 +52,7 @@ pub async fn recounted(world: &World, host: &Service, hours_behind: i64) -> Coun
     counted
 }
 
-/// What analytics says, days around today.
+/// Returns the counts of analytics, for some days around today.
 pub async fn told(world: &World, host: &Service, zone: &str) -> Counted {
     let day = |days: i64| SystemClock.now().plus(days * Micros::DAY).text()[..10].to_owned();
     let (from, to) = (day(-3), day(3));
@@ -81,8 +81,9 @@ fn key(day: &str, row: &Value) -> [String; 4] {
     ]
 }
 
-/// What is told is what a recount comes to, in every zone. Time goes on meanwhile,
-/// and conversations with it: only what was the same before and after is compared.
+/// Compares the counts of analytics with the recount, in every zone. The
+/// conversations keep changing meanwhile: only counts that were the same before and
+/// after are compared.
 pub async fn assert_all_counted(world: &World, host: &Service) {
     for (zone, hours_behind) in ZONES {
         let (expect, told) = until("a while in which nothing changes", async || {

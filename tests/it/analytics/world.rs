@@ -1,5 +1,5 @@
 //! A store with one workspace whose instance needs no network, and folders for the
-//! services that run on it as processes.
+//! service processes that run on it.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::messaging_faults::share;
 /// The slug of the workspace.
 pub const SLUG: &str = "counted";
 
-/// Conversations that nobody answers change soon, and open tickets.
+/// Unanswered conversations change soon, and so do open tickets.
 const WORKSPACE: &str = r#"
 [workspace]
 slug = "counted"
@@ -42,7 +42,7 @@ pub struct World {
 }
 
 impl World {
-    /// For so many hosts.
+    /// A world for this many hosts.
     pub async fn new(on: On, hosts: usize) -> Self {
         let folders: Vec<_> = (0..hosts)
             .map(|_| tempfile::tempdir().expect("a folder"))
@@ -59,9 +59,9 @@ impl World {
         self.folders[number].path()
     }
 
-    /// A service whose rounds follow each other, with more flags.
+    /// Starts a service that runs its rounds without pause, with more flags.
     pub async fn host(&self, number: usize, flags: &[&str]) -> Service {
-        // What a host held that died is taken up soon.
+        // The work of a dead host is taken over soon.
         let often = [
             "--set",
             "analytics.refresh_seconds=0",
@@ -71,7 +71,7 @@ impl World {
         start_on(&self.on, self.folder(number), &[&often[..], flags].concat()).await
     }
 
-    /// Partners that notify through these hosts, again and again.
+    /// Partners that notify repeatedly through these hosts.
     pub fn load(&self, name: &str, targets: &Targets, senders: usize) -> Load {
         Load::start(Plan {
             targets: targets.clone(),
@@ -83,7 +83,7 @@ impl World {
         })
     }
 
-    /// So many notifications, one after the other, each to a phone of its own.
+    /// Sends this many notifications in sequence, each to its own phone.
     pub async fn notify(&self, host: &Service, name: &str, count: usize) {
         let notifications = self.notifications();
         for number in 0..count {
@@ -104,24 +104,24 @@ impl World {
         }
     }
 
-    /// A data client's.
+    /// A data client's key.
     pub fn key(&self) -> &str {
         self.keys["workspaceKey"].as_str().expect("a key")
     }
 
-    /// An operator's request.
+    /// A request of an operator.
     pub fn operator(&self, host: &Service, method: &str, path: &str) -> Ask {
         let key = self.keys["adminKey"].as_str().expect("a key");
         let ask = host.ask("admin", method, &format!("/admin/v1{path}"));
         ask.header("authorization", &format!("Bearer {key}"))
     }
 
-    /// A number that the store tells, past the service's verbs.
+    /// Runs a query of one number directly on the store.
     pub async fn count(&self, query: &'static str) -> i64 {
         self.on.count(self.folder(0), query).await
     }
 
-    /// Waits until no message is on its way.
+    /// Waits until no message is in flight.
     pub async fn settles(&self) {
         until("no message is on its way", async || {
             let under_way = "select count(*) from messages where state in ('sending', 'waiting')";
@@ -130,7 +130,7 @@ impl World {
         .await;
     }
 
-    /// Waits until everything that is there now is counted.
+    /// Waits until everything that exists now is counted.
     pub async fn counted(&self, host: &Service) {
         until("there is nothing left to count", async || {
             let ask = self.operator(host, "POST", "/etl/runs");

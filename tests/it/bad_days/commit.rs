@@ -1,5 +1,5 @@
-//! The connection ends in the middle of a COMMIT: whether it happened is found
-//! out by the batch's mark, and the sender hears the truth.
+//! The connection ends in the middle of a COMMIT: the host looks up the commit
+//! status by the batch's mark, and the sender gets the true outcome.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,14 +15,14 @@ async fn a_commit_whose_answer_is_lost_is_acknowledged() {
     let Some((world, host, sent)) = cut_commits(Cut::After).await else {
         return;
     };
-    // All of them were committed, and the mark says so.
+    // All of them were committed, as the mark shows.
     assert_eq!(sent.unsure, Vec::<String>::new());
     assert_eq!(world.deliveries().await, sent.attempts.len());
     assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_never_arrived_is_done_again_or_refused() {
+async fn a_commit_that_never_arrived_is_repeated_or_refused() {
     let Some((world, host, sent)) = cut_commits(Cut::Before).await else {
         return;
     };
@@ -30,7 +30,7 @@ async fn a_commit_that_never_arrived_is_done_again_or_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_may_still_arrive_is_decided_only_when_it_cannot_any_more() {
+async fn a_commit_that_may_still_arrive_is_decided_only_when_it_no_longer_can() {
     let late = Duration::from_millis(200);
     let Some((world, host, sent)) = cut_commits(Cut::Late(late)).await else {
         return;
@@ -38,7 +38,7 @@ async fn a_commit_that_may_still_arrive_is_decided_only_when_it_cannot_any_more(
     told_the_truth(&world, &host, &sent).await;
 }
 
-/// Leads through a network that cuts commits.
+/// Sends leads through a network that cuts commits.
 async fn cut_commits(cut: Cut) -> Option<(World, Service, Sent)> {
     let world = World::new().await?;
     let proxy = Proxy::before(world.database.url()).await;
@@ -58,12 +58,13 @@ async fn cut_commits(cut: Cut) -> Option<(World, Service, Sent)> {
     let sent = load.stop().await;
     sent.assert_well_formed();
     drop(host);
-    // Whoever looks afterwards has a network that is well.
+    // The host that checks afterwards has a healthy network.
     let host = world.host().await;
     Some((world, host, sent))
 }
 
-/// What was acknowledged is there, each once; what was refused is not.
+/// Checks that every acknowledged lead is stored exactly once and no refused
+/// lead is.
 async fn told_the_truth(world: &World, host: &Service, sent: &Sent) {
     assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
     let there: BTreeSet<_> = export(host.address("data"), world.key())

@@ -1,6 +1,6 @@
-//! A thousand clients ask at once, far more than the database serves: some are
-//! served, as many as ever, the others are soon told to come again, and leads
-//! come in as before.
+//! A thousand clients send requests at once, far more than the database can serve:
+//! some are served, at the usual rate, the others are soon asked to retry, and
+//! leads are accepted as before.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -24,24 +24,27 @@ const CLIENTS: usize = 1_000;
 /// As many as the database serves at once, and some that wait.
 const FEW: usize = 12;
 
-/// Until most of those who cannot be served hear so.
+/// The time within which most clients that cannot be served are refused.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Until the last one hears something: who is let in waits for a connection twice.
+/// The time within which the last client gets an answer: an admitted request may
+/// wait for a connection twice.
 const LATEST: Duration = Duration::from_secs(8);
 
-/// Of what is served in calm, the part that is served in the storm: one of so many.
+/// At least one in this many of the requests served in calm are served in the
+/// storm.
 const PART: usize = 2;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_clients_are_served_or_told_to_come_again() {
+async fn a_thousand_clients_are_served_or_asked_to_retry() {
     let Some(world) = World::new().await else {
         return;
     };
     let proxy = Proxy::before(world.database.url()).await;
     let url = proxy.url(world.database.url());
     let host = world.host_with(0, &url, &[]).await;
-    // What is asked takes the database some time, and no time of this machine's.
+    // The request takes time in the database, but no processor time of this
+    // machine.
     proxy.delay(Duration::from_millis(10));
     let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
     load.reaches(100).await;
@@ -59,7 +62,7 @@ async fn a_thousand_clients_are_served_or_told_to_come_again() {
     assert!(!storm.refused.is_empty(), "{storm:?}");
     assert_eq!(storm.wrong.len(), 0, "{:?}", storm.wrong.first());
     assert!(storm.served > 0 && leads_in_storm > 0, "{storm:?}");
-    // How fast is told on a machine that does nothing else.
+    // The time is checked only on a machine without other load.
     if is_long() {
         assert!(storm.half_refused_within() < SOON, "{storm:?}");
         assert!(storm.slowest < LATEST, "{storm:?}");
@@ -80,11 +83,11 @@ async fn a_thousand_clients_are_served_or_told_to_come_again() {
     assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
 }
 
-/// What so many clients heard within the same time.
+/// The answers to many clients within the same time.
 #[derive(Default)]
 struct Heard {
     served: usize,
-    /// How long each of them took.
+    /// The latency of each.
     refused: Vec<Duration>,
     wrong: Vec<String>,
     slowest: Duration,
@@ -145,7 +148,7 @@ async fn client(to: SocketAddr, key: String, number: usize, ended: Arc<AtomicBoo
             (200, _) => heard.served += 1,
             (503, Some(seconds @ 1..)) => {
                 heard.refused.push(took);
-                // As it was told, and not all at once.
+                // After the time in `Retry-After`, but not all at once.
                 let moment = Duration::from_millis(number as u64 % 100);
                 lasts(Duration::from_secs(seconds) + moment).await;
             }
@@ -157,7 +160,7 @@ async fn client(to: SocketAddr, key: String, number: usize, ended: Arc<AtomicBoo
 
 type Connection = SendRequest<Empty<Bytes>>;
 
-/// Status and `Retry-After`.
+/// Returns the status and `Retry-After`.
 async fn ask(
     connection: &mut Option<Connection>,
     to: SocketAddr,

@@ -1,5 +1,5 @@
-//! The database is far away: everything works, and since leads that wait
-//! together are committed together, it is not much slower for many.
+//! The database is far away: everything works, and because waiting leads share a
+//! commit, the throughput of many senders stays close to that of a near one.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ async fn over_a_slow_network_leads_share_their_commits() {
     let proxy = Proxy::before(world.database.url()).await;
     let url = proxy.url(world.database.url());
     for one_way in [25, 100] {
-        // Its start is over the same network, and so is every connection that it makes.
+        // The host starts over the same network, and opens every connection over it.
         proxy.delay(Duration::from_millis(one_way));
         let host = world.host_with(0, &url, &[]).await;
         let name = format!("lead-{one_way}");
@@ -28,15 +28,15 @@ async fn over_a_slow_network_leads_share_their_commits() {
         load.reaches(leads).await;
         let (took, commits) = (since.elapsed(), proxy.commits() - commits);
         let refused = load.refused();
-        // How much faster is told on a machine that does nothing else, which is
-        // not slow itself.
+        // How many leads share a commit is checked only on a machine without other
+        // load, which is not slow itself.
         let (share, patience) = if is_long() { (8, 0) } else { (1, leads) };
         assert!(
             refused <= patience,
             "slow is not broken, and {refused} were refused: {}",
             host.complaints()
         );
-        // A connection that is lost is made again.
+        // A lost connection is replaced.
         proxy.reset();
         load.goes_on(SENDERS).await;
         let sent = load.stop().await;

@@ -1,5 +1,5 @@
-//! Two hosts take leads, and one after the other is killed and started again:
-//! what the dead one held is done by the other.
+//! Two hosts accept leads, and are killed and restarted in turn: the other host
+//! takes over the work of the dead one.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use leadhost_tests::until;
 use super::lead_form::{self, LeadForm};
 use super::{World, gateways, size};
 
-/// A claim outlives its host by this: here not long.
+/// A claim of a dead host expires after this time, which is short here.
 const FLAGS: [&str; 2] = ["--set", "worker.lease_seconds=3"];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -33,7 +33,7 @@ async fn hosts_that_are_killed_in_turn_lose_no_acknowledged_lead() {
     for life in 0..size(6, 60) {
         let place = life % 2;
         load.goes_on(60).await;
-        // It dies with these in hand, or just before or after.
+        // It dies while it holds these, or just before or after.
         announced.extend(form.announce(hosts[place].address("gateway"), 20).await);
         hosts[place].kill();
         load.goes_on(60).await;
@@ -45,7 +45,7 @@ async fn hosts_that_are_killed_in_turn_lose_no_acknowledged_lead() {
     sent.assert_well_formed();
 
     let data = hosts[1].address("data");
-    until("what was announced is fetched", async || {
+    until("every announced lead is fetched", async || {
         let there = export(data, world.key()).await;
         announced
             .iter()

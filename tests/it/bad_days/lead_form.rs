@@ -15,7 +15,7 @@ const SECRET: &str = "double-app-secret";
 const TOKEN: &str = "double-page-token";
 const PAGE: &str = "700000000000001";
 
-/// A connection whose leads are fetched from here.
+/// A connection whose leads are fetched from this far end.
 pub fn connection(far_end: SocketAddr) -> String {
     format!(
         r#"
@@ -47,11 +47,12 @@ impl LeadForm {
         }
     }
 
-    /// Announces so many leads, each alone; the ids of those that were acknowledged.
+    /// Announces this many leads, one in each request. Returns the ids of the
+    /// acknowledged ones.
     pub async fn announce(&self, to: SocketAddr, leads: usize) -> Vec<String> {
         let mut acknowledged = Vec::new();
         for _ in 0..leads {
-            // The double misbehaves on some endings; this one it serves.
+            // The double misbehaves for some endings, but not for this one.
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let id = format!("44{number:08}9");
             let body = announcement(&id).to_string();

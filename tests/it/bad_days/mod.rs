@@ -1,10 +1,10 @@
-//! Bad days between hosts and PostgreSQL: it restarts, stands still, is far
-//! away, or the connection ends in the middle of a commit; a host dies, or
-//! sleeps and wakes. What was acknowledged is there, nothing is there twice, a
-//! request ends in time with an answer that helps, and all goes on by itself.
+//! Faults between hosts and PostgreSQL: it restarts, hangs, is far away, or the
+//! connection ends in the middle of a commit; a host dies, or is frozen and
+//! continues. Every acknowledged lead is stored exactly once, each request ends in
+//! time with a helpful answer, and the service recovers by itself.
 //!
-//! Each test has a server of its own. The sizes are those of every run of the
-//! tests; with `LEADHOST_LONG_BAD_DAYS=1` the days are as long as real ones.
+//! Each test has its own server. The sizes are those of a usual run;
+//! `LEADHOST_LONG_BAD_DAYS=1` makes the outages as long as real ones.
 
 mod commit;
 mod crowd;
@@ -28,10 +28,10 @@ use leadhost_tests::{On, Service, figures};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What every host here is started with: few connections, so that a lost one is felt.
+/// The flags of every host here: few connections, so that a lost one matters.
 const FLAGS: [&str; 2] = ["--set", "store.connections=6"];
 
-/// Bytes that a host may hold beside what it held at rest.
+/// The bytes that a host may use in addition to its memory at rest.
 const MORE: u64 = 48 << 20;
 
 const WORKSPACE: &str = r#"
@@ -55,7 +55,7 @@ plugin = "grupo-olx"
 
 const PORTAL: &str = "converter-grupo-olx";
 
-/// A size that is larger in the long form.
+/// Returns a size that is larger in the long form.
 pub(crate) fn size(here: usize, long: usize) -> usize {
     if is_long() { long } else { here }
 }
@@ -64,7 +64,7 @@ fn is_long() -> bool {
     std::env::var_os("LEADHOST_LONG_BAD_DAYS").is_some_and(|value| value == "1")
 }
 
-/// A server, a database in it with one workspace, and folders for hosts.
+/// A server, a database with one workspace, and folders for hosts.
 struct World {
     server: Server,
     database: Arc<Database>,
@@ -73,12 +73,12 @@ struct World {
 }
 
 impl World {
-    /// None, after saying so, where no server can be started.
+    /// `None`, after printing the reason, if no server can be started.
     async fn new() -> Option<Self> {
         Self::with(1, "", &[]).await
     }
 
-    /// For so many hosts, with more connections and their converters.
+    /// For this many hosts, with more connections and their converters.
     async fn with(hosts: usize, more: &str, converters: &[&str]) -> Option<Self> {
         let server = postgres::private().await?;
         let database = Arc::new(server.database().await);
@@ -106,7 +106,7 @@ impl World {
         assert!(service.stop());
         let keys = std::fs::read(first.join("keys.json")).expect("keys were written");
         for other in &folders[1..] {
-            // Hosts on one database seal with one key.
+            // Hosts on one database share one sealing key.
             let key = "sealing.key";
             std::fs::copy(first.join(key), other.path().join(key)).expect("a copy");
         }
@@ -118,7 +118,7 @@ impl World {
         })
     }
 
-    /// The first host, on the database as it is.
+    /// The first host, directly on the database.
     async fn host(&self) -> Service {
         self.host_with(0, self.database.url(), &[]).await
     }
@@ -127,23 +127,23 @@ impl World {
         serve(url, self.folders[number].path(), flags).await
     }
 
-    /// Tells a figure of these hosts on their database.
+    /// Records a figure of these hosts on their database.
     fn tell(&self, fault: &str, figure: &str) {
         let on = On::Postgres(Arc::clone(&self.database));
         figures::tell(fault, Some(&on), None, figure);
     }
 
-    /// Where the portal's leads go.
+    /// The path for the portal's leads.
     fn path(&self) -> String {
         crate::crash::address(&self.keys)
     }
 
-    /// A data client's.
+    /// A data client's key.
     fn key(&self) -> &str {
         self.keys["workspaceKey"].as_str().expect("a key")
     }
 
-    /// Senders to these hosts.
+    /// Starts senders to these hosts.
     fn load(
         &self,
         name: &str,
@@ -161,7 +161,7 @@ impl World {
         })
     }
 
-    /// A number that the database tells, past the service's verbs.
+    /// Runs a query of one number directly on the database.
     async fn count(&self, query: &'static str) -> i64 {
         let mut connection = self.database.connect_as_admin().await;
         sqlx::query_scalar(query)
@@ -170,13 +170,13 @@ impl World {
             .expect("a number")
     }
 
-    /// Deliveries that the database holds.
+    /// The number of deliveries in the database.
     async fn deliveries(&self) -> usize {
         let count = self.count("select count(*) from leadhost.deliveries").await;
         usize::try_from(count).expect("a count")
     }
 
-    /// Connections that hosts have to the database.
+    /// The number of connections from hosts to the database.
     async fn connections(&self) -> i64 {
         self.count(
             "select count(*) from pg_stat_activity
@@ -186,7 +186,7 @@ impl World {
     }
 }
 
-/// Starts a host, off the threads that serve the test.
+/// Starts a host, without blocking the threads of the test.
 async fn serve(url: &str, folder: &Path, flags: &[&str]) -> Service {
     let folder: PathBuf = folder.to_owned();
     let flags: Vec<String> = [&["--store-url", url], &FLAGS[..], flags]
@@ -196,19 +196,19 @@ async fn serve(url: &str, folder: &Path, flags: &[&str]) -> Service {
         .collect();
     tokio::task::spawn_blocking(move || {
         let flags: Vec<_> = flags.iter().map(String::as_str).collect();
-        // The flag is over what the kit sets for a store.
+        // The flag overrides what the kit sets for a store.
         Service::start(&folder, &flags)
     })
     .await
     .expect("the service starts")
 }
 
-/// Where these hosts take leads and notifications.
+/// The addresses at which these hosts accept leads and notifications.
 pub(crate) fn gateways(hosts: &[&Service]) -> Targets {
     Targets::new(hosts.iter().map(|host| host.address("gateway")))
 }
 
-/// Whether the host calls itself ready.
+/// Whether the host reports that it is ready.
 async fn is_ready(host: &Service) -> bool {
     host.ask("gateway", "GET", "/health/ready")
         .try_send()
@@ -224,7 +224,8 @@ async fn becomes_ready(host: &Service) {
     .await;
 }
 
-/// The fault lasts so long: this is the fault itself, and no waiting for its effect.
+/// Lets the fault last this long. The pause is the fault itself; nothing waits for
+/// its effect.
 async fn lasts(time: Duration) {
     tokio::time::sleep(time).await;
 }

@@ -1,5 +1,5 @@
-//! The network to the database breaks: connections are reset, or nothing
-//! passes any more and nobody hears why.
+//! The network to the database breaks: connections are reset, or nothing passes
+//! any more, without an error.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use leadhost_tests::until;
 use super::{World, becomes_ready, gateways, lasts, size};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn resets_silence_and_closed_doors_cost_no_acknowledged_lead() {
+async fn resets_silence_and_refused_connections_lose_no_acknowledged_lead() {
     let Some(world) = World::new().await else {
         return;
     };
@@ -27,7 +27,8 @@ async fn resets_silence_and_closed_doors_cost_no_acknowledged_lead() {
     }
 
     for _ in 0..size(1, 10) {
-        // Half open: what is sent is gone, and so is every end.
+        // Half open: everything that is sent is lost, including the ends of
+        // connections.
         proxy.fall_silent();
         load.is_refused(load.refused() + 16).await;
         proxy.reset();

@@ -1,5 +1,5 @@
-//! Two hosts share the work, and one of them sleeps past its leases and wakes
-//! with work in its hands that is done by now: it writes nothing over it.
+//! Two hosts share the work. One of them is frozen past its leases and continues
+//! with work that is done by now: it overwrites nothing.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -16,11 +16,11 @@ use tokio::sync::watch;
 use super::lead_form::{self, LeadForm};
 use super::{World, gateways, is_long, lasts};
 
-/// Fetches that a host has in hand: half of `worker.concurrency` for one connection.
+/// The fetches that a host holds: half of `worker.concurrency` for one connection.
 const IN_HAND: usize = 4;
 
-/// A call that stands before the door is not given up: else there are more than both
-/// hosts have in hand.
+/// A call that waits at the door is not given up: otherwise more calls would wait
+/// than both hosts hold.
 const FLAGS: [&str; 6] = [
     "--set",
     "worker.lease_seconds=3",
@@ -31,7 +31,7 @@ const FLAGS: [&str; 6] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_slept_past_its_leases_writes_nothing_over_the_others_work() {
+async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
     let door = Door::before(double.address()).await;
     let form = lead_form::connection(door.address);
@@ -69,7 +69,7 @@ async fn a_host_that_slept_past_its_leases_writes_nothing_over_the_others_work()
     if is_long() {
         lasts(Duration::from_secs(60)).await;
     }
-    // The rows as they are, stamps and all.
+    // The rows with their stamps.
     let rows = "select coalesce(bit_xor(hashtextextended(id::text || cursor_us, 0)), 0)
         from leadhost.deals where external_id like '44%'";
     let answers = "select count(*) from leadhost.answers";
@@ -81,7 +81,7 @@ async fn a_host_that_slept_past_its_leases_writes_nothing_over_the_others_work()
         (door.waiting() == 0).then_some(())
     })
     .await;
-    // It works again, and what it tried to write before, it has tried.
+    // It works again, and its late writes have been attempted.
     load.goes_on(300).await;
     let sent = load.stop().await;
     sent.assert_well_formed();
@@ -92,7 +92,7 @@ async fn a_host_that_slept_past_its_leases_writes_nothing_over_the_others_work()
     follower.assert_saw_all(data, world.key()).await;
 }
 
-/// A door before a far end: who comes waits until it is opened.
+/// A door in front of a far end: callers wait until it is opened.
 struct Door {
     address: SocketAddr,
     opened: watch::Sender<bool>,
@@ -130,7 +130,7 @@ impl Door {
         self.opened.send_replace(true);
     }
 
-    /// Visitors that are not through yet.
+    /// Callers that are still waiting.
     fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! `leadhost serve` with a database that cannot be had: it ends, and says in
-//! one line what to do, without the password.
+//! `leadhost serve` with a database that it cannot use: it exits with one line
+//! that says what to do, without the password.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::serve;
 
 const PASSWORD: &str = "hidden-hunter";
 
-/// What the program says when it cannot serve with this URL.
+/// Runs the program with this URL, and checks its message.
 #[track_caller]
 fn refusal(url: &str, parts: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -66,7 +66,7 @@ fn a_url_that_leads_nowhere_is_named_without_its_password() {
 
 #[test]
 fn a_server_that_never_answers_is_given_up() {
-    // The kernel takes the connection, and nobody ever reads from it.
+    // The kernel accepts the connection, but no program reads from it.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = silent.local_addr().expect("it is bound").port();
     let url = format!("postgres://ana:{PASSWORD}@127.0.0.1:{port}/leads");

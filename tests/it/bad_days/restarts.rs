@@ -1,5 +1,5 @@
-//! The server ends and comes back, again and again, in both ways in which
-//! operators and machines end it.
+//! The server stops and restarts repeatedly, in both ways in which operators and machines
+//! stop it.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,15 @@ use leadhost_tests::postgres::Shutdown;
 
 use super::{World, becomes_ready, gateways, is_long, size};
 
-/// From the server's return to the first lead that is sent after it and acknowledged.
+/// From the restart of the server to the first acknowledgement of a lead that was sent
+/// after it.
 const RECOVERY: Duration = Duration::from_secs(2);
 
-/// What a busy machine of tests may add to that: it goes on by itself, whenever.
+/// The additional time for a busy test machine: the host recovers by itself, at any time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_restarts_again_and_again_costs_no_lead_and_no_connection() {
+async fn a_server_that_restarts_repeatedly_costs_no_lead_and_no_connection() {
     let Some(world) = World::new().await else {
         return;
     };
@@ -48,11 +49,11 @@ async fn a_server_that_restarts_again_and_again_costs_no_lead_and_no_connection(
     }
     becomes_ready(&host).await;
     let connections = world.connections().await;
-    // The pool's, and some that are no pool's: the one that listens, the one of the jobs.
+    // The connections of the pool, and some others: the listener's, and that of the jobs.
     assert!(connections <= 6 + 4, "{connections} connections are open");
     assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
     let figure = format!(
-        "{} restarts of the server, every second one without a shutdown: {} leads acknowledged, 0 lost, 0 twice; the first one at most {:.1} s after its return",
+        "{} restarts of the server, every second one without a shutdown: {} leads acknowledged, 0 lost, 0 twice; the first acknowledgement at most {:.1} s after the server returned",
         returns.len(),
         sent.acknowledged.len(),
         slowest.as_secs_f64()

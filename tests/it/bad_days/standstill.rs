@@ -1,6 +1,6 @@
-//! The server stands still: it is there, takes what it is sent, and answers
-//! nothing. Requests end at their deadline, memory does not grow, and when the
-//! server goes on, so does everything.
+//! The server hangs: it accepts data and answers nothing. Requests end at their
+//! deadline, memory does not grow, and when the server continues, so does
+//! everything.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ use super::{MORE, World, becomes_ready, gateways, is_long, lasts};
 /// The host's own deadline for an answer.
 const ANSWER: [&str; 2] = ["--set", "server.answer_seconds=5"];
 
-/// Past which a request was not ended by that deadline; on a machine full of tests
-/// only that it was ended can be told.
+/// A request that takes longer was not ended by that deadline. On a machine full
+/// of tests only the end itself can be checked.
 fn latest() -> Duration {
     Duration::from_secs(if is_long() { 8 } else { 60 })
 }
@@ -39,8 +39,8 @@ async fn while_the_whole_server_stands_still_requests_end_in_time() {
     goes_on(&world, &host, load, "the whole server stands still").await;
 }
 
-/// The host notices by itself: the request's own deadline, which is half a minute,
-/// has no part in it.
+/// The host detects it by itself: the request's own deadline of half a minute
+/// plays no part.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stands_still_is_noticed_before_a_requests_deadline() {
     let Some(world) = World::new().await else {
@@ -70,7 +70,7 @@ async fn connections_that_stand_still_are_given_up_for_new_ones() {
     let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
     load.reaches(500).await;
 
-    // In the middle of whatever they do: they keep their locks.
+    // In the middle of their work: they keep their locks.
     let backends = world.server.backends().await;
     assert!(!backends.is_empty());
     signal(&backends, Signal::STOP);
@@ -80,10 +80,10 @@ async fn connections_that_stand_still_are_given_up_for_new_ones() {
     goes_on(&world, &host, load, "every connection stands still").await;
 }
 
-/// Returns when everybody was refused and the standstill has lasted.
+/// Returns when every sender was refused and the outage has lasted long enough.
 async fn refused_in_time(load: &Load, host: &Service, idle: u64) {
     let since = Instant::now();
-    // Each of them, more than once.
+    // Each of them more than once.
     load.is_refused(load.refused() + 32).await;
     let longest = Duration::from_secs(if is_long() { 30 } else { 9 });
     lasts(longest.saturating_sub(since.elapsed())).await;
@@ -91,7 +91,7 @@ async fn refused_in_time(load: &Load, host: &Service, idle: u64) {
     assert!(now < idle + MORE, "{idle} bytes have become {now}");
 }
 
-/// Checks what is to hold when the fault is over.
+/// Checks what must hold after the fault.
 async fn goes_on(world: &World, host: &Service, load: Load, fault: &str) {
     load.goes_on(500).await;
     let sent = load.stop().await;

@@ -1,5 +1,5 @@
-//! What a contact writes and what the channel says of messages, as it ends up in
-//! conversations, messages and contacts.
+//! How a contact's messages and a channel's statuses become conversations,
+//! messages and contacts.
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost_tests::On;
@@ -9,10 +9,10 @@ use super::{events, inbound, voice};
 
 leadhost_tests::on_every_store! {
     a_contact_that_writes_first_starts_a_conversation,
-    a_thousand_events_are_taken_in_beside_other_work,
-    a_webhook_that_comes_again_changes_nothing,
+    a_thousand_events_are_accepted_alongside_other_work,
+    a_repeated_webhook_changes_nothing,
     a_number_that_changed_is_the_same_person,
-    a_time_that_cannot_be_is_that_of_receipt,
+    an_impossible_time_becomes_the_time_of_receipt,
 }
 
 async fn a_contact_that_writes_first_starts_a_conversation(on: On) {
@@ -38,7 +38,7 @@ async fn a_contact_that_writes_first_starts_a_conversation(on: On) {
     assert_eq!(messages[0]["actor"], "contact");
     assert_eq!(messages[1]["metadata"]["channelType"], "poll");
     for conversation in host.rows(&declared, "conversations").await {
-        // Nobody asked anything that would be answered.
+        // There was no question that this could answer.
         assert_eq!(conversation["status"], "open");
         assert_eq!(conversation["channel"], "sandbox");
         assert_eq!(conversation["agent_id"], declared.instance("voice"));
@@ -46,7 +46,7 @@ async fn a_contact_that_writes_first_starts_a_conversation(on: On) {
     }
 }
 
-async fn a_thousand_events_are_taken_in_beside_other_work(on: On) {
+async fn a_thousand_events_are_accepted_alongside_other_work(on: On) {
     let (host, declared) = voice(on).await;
     let some: Vec<Value> = (0..1_000)
         .map(|number| inbound(&format!("+55119{:08}", number % 100), "Oi"))
@@ -62,7 +62,7 @@ async fn a_thousand_events_are_taken_in_beside_other_work(on: On) {
     assert_eq!(host.rows(&declared, "conversations").await.len(), 100);
 }
 
-async fn a_webhook_that_comes_again_changes_nothing(on: On) {
+async fn a_repeated_webhook_changes_nothing(on: On) {
     let (host, declared) = voice(on).await;
     let mut message = inbound("+5511900000001", "Oi");
     message["inbound"]["id"] = json!("m-1");
@@ -91,7 +91,7 @@ async fn a_number_that_changed_is_the_same_person(on: On) {
     assert_eq!(host.rows(&declared, "conversations").await.len(), 1);
 }
 
-async fn a_time_that_cannot_be_is_that_of_receipt(on: On) {
+async fn an_impossible_time_becomes_the_time_of_receipt(on: On) {
     let (host, declared) = voice(on).await;
     let at = |at: &str, id: &str| {
         let mut message = inbound("+5511900000001", "Oi");

@@ -1,5 +1,5 @@
-//! Lead, deal, conversation and first message from one webhook, and what becomes
-//! of a greeting that nobody answers.
+//! A webhook that makes a lead, a deal, a conversation and the first message,
+//! and the fate of a greeting without an answer.
 
 use leadhost::store::OutboxFilter;
 use leadhost_tests::{Declared, Host, On, guests, until};
@@ -9,7 +9,7 @@ use super::{VOICE, events, inbound, voice};
 
 leadhost_tests::on_every_store! {
     a_new_lead_is_greeted_in_the_commit_that_makes_its_deal,
-    only_what_is_new_and_no_test_is_greeted,
+    only_new_leads_that_are_no_tests_are_greeted,
     a_greeting_that_cannot_be_composed_costs_no_lead_and_says_why,
     an_unanswered_conversation_is_handed_to_people,
     an_answer_in_time_keeps_a_conversation_from_people,
@@ -35,7 +35,7 @@ async fn greeted(on: On, more: &str) -> (Host, Declared) {
         .await;
     let file = format!("{VOICE}{GREETED}{more}");
     let declared = host.declare(&file).await;
-    // A list that was never asked for says nothing.
+    // A list of templates that was never requested is empty.
     let list = host.list_templates(&declared.channel("voice")).await;
     assert_eq!(list.templates.len(), 1);
     (host, declared)
@@ -46,7 +46,7 @@ async fn lead(host: &Host, declared: &Declared, lead: &Value) -> leadhost_tests:
     ask.send().await.expect(200)
 }
 
-/// The messages, once there are so many and none is under way.
+/// Returns the messages, once there are this many and none is in flight.
 async fn settled(host: &Host, declared: &Declared, count: usize) -> Vec<Value> {
     let filter = OutboxFilter {
         limit: 100,
@@ -64,7 +64,7 @@ async fn settled(host: &Host, declared: &Declared, count: usize) -> Vec<Value> {
     host.rows(declared, "messages").await
 }
 
-/// Time passes, and what is due of it has been done.
+/// Moves time forward and waits until all due work is done.
 async fn pass(host: &Host, seconds: i64) {
     host.pass(seconds).await;
     until("time has passed for every conversation", async || {
@@ -108,7 +108,7 @@ async fn a_new_lead_is_greeted_in_the_commit_that_makes_its_deal(on: On) {
     assert_eq!(conversation["status"], "answered");
 }
 
-async fn only_what_is_new_and_no_test_is_greeted(on: On) {
+async fn only_new_leads_that_are_no_tests_are_greeted(on: On) {
     let (host, declared) = greeted(on, "").await;
     let mut test = ana("t");
     test["test"] = json!(true);
@@ -182,7 +182,7 @@ async fn an_answer_in_time_keeps_a_conversation_from_people(on: On) {
     let rows = host.rows(&declared, "conversations").await;
     let words: Vec<_> = rows.iter().map(|row| row["status"].as_str()).collect();
     assert!(words.contains(&Some("answered")), "{words:?}");
-    // Nobody asked for its transfer.
+    // The hand-over was disabled for it.
     assert!(rows.iter().all(|row| row["transferred_at"].is_null()));
 }
 

@@ -1,5 +1,5 @@
-//! What comes back from channels, and what operators do about them: webhooks,
-//! greetings, unanswered conversations, the report of failures, the outbox.
+//! The way back from channels, and the operators' actions: webhooks, greetings,
+//! unanswered conversations, the failure report, the outbox.
 
 mod conversations;
 mod greetings;
@@ -31,13 +31,13 @@ async fn voice(on: On) -> (Host, Declared) {
     (host, declared)
 }
 
-/// The same on a host that is there already, with more in the file.
+/// The same on an existing host, with more in the file.
 async fn with_voice(host: &Host, more: &str) -> Declared {
     host.converter(guests::sandbox()).await;
     host.declare(&format!("{VOICE}{more}")).await
 }
 
-/// Events come in at the instance's address.
+/// Sends events to the instance's webhook.
 async fn events(host: &Host, declared: &Declared, events: &[Value]) -> Answer {
     let ask = host.post(&declared.webhook("voice"));
     ask.json(&json!({ "events": events })).send().await
@@ -48,7 +48,7 @@ fn inbound(from: &str, text: &str) -> Value {
     json!({ "inbound": { "from": from, "text": text } })
 }
 
-/// What the report has, with more to the query.
+/// Requests the failure report, with more in the query.
 async fn report(host: &Host, declared: &Declared, query: &str) -> Answer {
     let ask = host.get(&format!("/v1/reports/message_errors?{query}"));
     let key = format!("Bearer {}", declared.key("workspace"));

@@ -1,4 +1,4 @@
-//! What operators do about instances and messages, over the admin API.
+//! Operators' actions on instances and messages, over the admin API.
 
 use leadhost::domain::key::PlainKey;
 use leadhost_tests::{Answer, Declared, Host, On, guests, until};
@@ -9,11 +9,11 @@ use super::{events, inbound, voice, with_voice};
 leadhost_tests::on_every_store! {
     an_instance_is_shown_with_its_address_and_templates,
     an_instance_is_paused_and_resumed_by_any_of_its_names,
-    a_contact_of_the_sandbox_is_played,
-    only_the_sandbox_is_played,
-    only_a_message_that_nobody_knows_of_is_resolved,
-    what_nobody_knows_of_is_sent_again_or_given_up_as_the_operator_says,
-    what_is_to_be_sent_waits_while_its_instance_is_paused,
+    a_contact_of_the_sandbox_can_be_simulated,
+    only_the_sandbox_can_be_simulated,
+    only_an_unknown_message_can_be_resolved,
+    an_unknown_message_is_sent_again_or_given_up_as_the_operator_decides,
+    messages_wait_while_their_instance_is_paused,
     a_webhook_s_delivery_names_the_instance,
 }
 
@@ -47,7 +47,7 @@ impl Operator {
         self.ask("POST", path, body).await
     }
 
-    /// A partner sends the template; how far the message is then.
+    /// A partner sends the template. Returns the message and its state.
     async fn notify(&self) -> (String, String) {
         let body = json!({
             "name": "Ana Prado",
@@ -126,7 +126,7 @@ async fn an_instance_is_paused_and_resumed_by_any_of_its_names(on: On) {
             .expect(200);
         let shown = operator.get(&path).await;
         assert_eq!(shown["paused"]["reason"], "the number moves");
-        // What comes back is taken in all the same.
+        // Incoming events are still accepted.
         events(
             &operator.host,
             &operator.declared,
@@ -144,14 +144,14 @@ async fn an_instance_is_paused_and_resumed_by_any_of_its_names(on: On) {
         .post("/instances/desk/pause", &json!({}))
         .await
         .expect(409);
-    // A connection's command does not reach it.
+    // A command for connections does not apply to an instance.
     operator
         .post("/connections/voice/pause", &json!({}))
         .await
         .expect(404);
 }
 
-async fn a_contact_of_the_sandbox_is_played(on: On) {
+async fn a_contact_of_the_sandbox_can_be_simulated(on: On) {
     let operator = Operator::new(on).await;
     let reply = json!({ "to": "(11) 90000-0001", "text": "Tem vaga?" });
     let answer = operator
@@ -166,7 +166,7 @@ async fn a_contact_of_the_sandbox_is_played(on: On) {
     assert_eq!(message["content"], "Tem vaga?");
     assert_eq!(message["phoneNumber"], "+5511900000001");
     assert_eq!(message["instanceId"], operator.declared.instance("voice"));
-    // The same person writes again, found by a message.
+    // The same contact writes again, addressed by a message.
     operator.host.advance(1).await;
     let again = json!({ "to": message["id"], "text": "Alô?" });
     operator.post("/outbox/reply", &again).await.expect(200);
@@ -212,7 +212,7 @@ async fn a_contact_of_the_sandbox_is_played(on: On) {
         .expect(400);
 }
 
-async fn only_the_sandbox_is_played(on: On) {
+async fn only_the_sandbox_can_be_simulated(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::rust_component("adapter-whatsapp-cloud"))
         .await;
@@ -239,7 +239,7 @@ secrets = { access-token = "made-up" }
     );
 }
 
-async fn only_a_message_that_nobody_knows_of_is_resolved(on: On) {
+async fn only_an_unknown_message_can_be_resolved(on: On) {
     let operator = Operator::new(on).await;
     let reply = json!({ "to": "+5511900000001", "text": "Oi" });
     operator.post("/outbox/reply", &reply).await.expect(200);
@@ -264,14 +264,14 @@ async fn only_a_message_that_nobody_knows_of_is_resolved(on: On) {
         .expect(404);
 }
 
-/// The line to the sandbox is always cut.
+/// Every call to the sandbox ends with an unknown outcome.
 const CUT: &str = r#"
 [[instances.config.outcomes]]
 category = "unknown"
 text = "The line was cut"
 "#;
 
-async fn what_nobody_knows_of_is_sent_again_or_given_up_as_the_operator_says(on: On) {
+async fn an_unknown_message_is_sent_again_or_given_up_as_the_operator_decides(on: On) {
     let host = Host::working(on).await;
     let declared = with_voice(&host, CUT).await;
     let key = host.admin_key().await;
@@ -288,7 +288,7 @@ async fn what_nobody_knows_of_is_sent_again_or_given_up_as_the_operator_says(on:
     let verdict = |word: &str| json!({ "verdict": word });
     let resolved = operator.post(&path, &verdict("send-again")).await;
     assert_eq!(resolved.expect(200).json()["state"], "waiting");
-    // It went out once more, and nobody knows again.
+    // It was sent once more, again with an unknown outcome.
     operator.becomes(&message, "unknown").await;
     let resolved = operator.post(&path, &verdict("give-up")).await;
     assert_eq!(resolved.expect(200).json()["state"], "failed");
@@ -298,7 +298,7 @@ async fn what_nobody_knows_of_is_sent_again_or_given_up_as_the_operator_says(on:
         .expect(409);
 }
 
-async fn what_is_to_be_sent_waits_while_its_instance_is_paused(on: On) {
+async fn messages_wait_while_their_instance_is_paused(on: On) {
     let operator = Operator::new(on).await;
     let path = |verb: &str| format!("/instances/voice/{verb}");
     operator.post(&path("pause"), &json!({})).await.expect(200);

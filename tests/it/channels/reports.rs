@@ -1,4 +1,4 @@
-//! `GET /v1/reports/message_errors`: failures as the channel told of them, once
+//! `GET /v1/reports/message_errors`: failures that the channel reports, once
 //! each, in windows and pages.
 
 use leadhost_tests::{Declared, Host, On};
@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use super::{events, report, voice};
 
 leadhost_tests::on_every_store! {
-    a_failure_is_a_row_and_its_repeat_is_none,
+    a_failure_is_one_row_and_its_repeat_adds_none,
     filters_hold_together_and_unknown_ones_are_ignored,
     pages_end_where_the_first_one_said,
     a_cursor_keeps_its_window_and_its_filters,
-    what_is_wrong_is_refused_in_the_data_api_s_shape,
+    wrong_requests_are_refused_in_the_data_api_s_format,
     rows_leave_as_lines_too,
 }
 
-/// The channel says that a message failed.
+/// The channel reports that a message failed.
 fn failed(id: &str, code: &str) -> Value {
     json!({ "status": { "id": id, "status": "failed", "code": code, "text": "Not there" } })
 }
@@ -28,7 +28,7 @@ async fn rows(host: &Host, declared: &Declared, query: &str) -> Vec<Value> {
     page["data"].as_array().expect("rows").clone()
 }
 
-async fn a_failure_is_a_row_and_its_repeat_is_none(on: On) {
+async fn a_failure_is_one_row_and_its_repeat_adds_none(on: On) {
     let (host, declared) = voice(on).await;
     let some = [
         failed("m-1", "131026"),
@@ -43,7 +43,7 @@ async fn a_failure_is_a_row_and_its_repeat_is_none(on: On) {
     assert_eq!(row["error_code"], "131026");
     assert_eq!(row["error_description"], "Not there");
     assert_eq!(row["channel"], "sandbox");
-    // Nobody knows the message: a row with nulls, and with every key.
+    // The message is unknown: the row has nulls, and every key.
     for field in [
         "message_id",
         "conversation_id",
@@ -112,7 +112,7 @@ async fn pages_end_where_the_first_one_said(on: On) {
         query = format!("limit=2&cursor={cursor}");
     }
     assert_eq!(seen, ["m-0", "m-1", "m-2", "m-3", "m-4"]);
-    // The next pull takes up the greatest stamp, inclusively.
+    // The next pull begins at the greatest stamp, inclusively.
     let last = rows(&host, &declared, SINCE).await;
     let stamp = last[4]["cursor_at"].as_str().expect("a stamp");
     let next = rows(&host, &declared, &format!("updated_since={stamp}")).await;
@@ -130,7 +130,7 @@ async fn pages_end_where_the_first_one_said(on: On) {
         .await
         .is_empty()
     );
-    // An end that lies ahead is where the feed stands now.
+    // An end in the future means the current end of the feed.
     let ahead = format!("updated_since={first}&to=2030-02-01&limit=1");
     let page = report(&host, &declared, &ahead).await.expect(200).json();
     let cursor = page["next_cursor"].as_str().expect("there is more");
@@ -161,7 +161,7 @@ async fn a_cursor_keeps_its_window_and_its_filters(on: On) {
             .map(|row| row["error_code"].as_str().unwrap_or("").to_owned())
             .collect()
     };
-    // Months later: neither the window nor its length is looked at again.
+    // Months later the window and its length are not checked again.
     host.advance(60 * 24 * 3_600).await;
     for more in ["", "&error_code=odd", "&updated_since=never", "&colour=red"] {
         let found = rows(&host, &declared, &format!("cursor={cursor}{more}")).await;
@@ -178,13 +178,13 @@ async fn a_cursor_keeps_its_window_and_its_filters(on: On) {
                 .contains("filters")
         );
     }
-    // It is the report's, and nobody else's.
+    // The cursor belongs to the report only.
     let ask = host.get(&format!("/v1/export/deals?cursor={cursor}"));
     let key = format!("Bearer {}", declared.key("workspace"));
     ask.header("authorization", &key).send().await.expect(400);
 }
 
-async fn what_is_wrong_is_refused_in_the_data_api_s_shape(on: On) {
+async fn wrong_requests_are_refused_in_the_data_api_s_format(on: On) {
     let (host, declared) = voice(on).await;
     for query in [
         "",
@@ -202,7 +202,7 @@ async fn what_is_wrong_is_refused_in_the_data_api_s_shape(on: On) {
         assert!(answer["error"].is_string(), "{query}: {answer}");
         assert_eq!(answer.as_object().expect("an object").len(), 1, "{query}");
     }
-    // Without `to` a client that asks for 31 days need not be quick.
+    // Without `to`, a window of 31 days has a tolerance, so that a client need not be quick.
     report(&host, &declared, "updated_since=2029-12-15T11:30:00Z")
         .await
         .expect(200);

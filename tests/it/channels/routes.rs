@@ -1,5 +1,5 @@
-//! One callback for many numbers: an event goes to the instance that its route
-//! names, whichever address it came to.
+//! One callback for many numbers: an event goes to the instance that its route names,
+//! whichever address it was sent to.
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::replay::{self, ReplayOptions};
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
     an_event_goes_to_the_instance_that_has_its_number,
-    what_came_with_an_event_of_nobodys_number_outlives_its_person,
+    a_delivery_with_an_event_of_an_unknown_number_is_kept_when_its_person_is_erased,
     a_change_of_a_template_counts_for_every_number_of_the_account,
     an_address_that_asks_for_no_proof_does_not_speak_for_a_number_that_does,
-    the_handshake_is_answered_to_who_knows_the_token,
+    the_handshake_needs_the_token,
 }
 
 /// Two numbers of one account and one of another, on one app.
@@ -33,7 +33,7 @@ config = { phoneNumberId = "700300", wabaId = "901" }
 secrets = { access-token = "made-up" }
 "#;
 
-/// What Meta signs the webhooks of `rentals` with.
+/// The secret with which Meta signs the webhooks of `rentals`.
 const APP_SECRET: &str = "a-made-up-app-secret";
 
 async fn numbers(on: On) -> (Host, Declared) {
@@ -48,7 +48,7 @@ async fn numbers_of(on: On, file: &str) -> (Host, Declared) {
     (host, declared)
 }
 
-/// A message to this number, as WhatsApp tells of it.
+/// A message to this number, in WhatsApp's format.
 fn message(number: &str, id: &str) -> Value {
     json!({ "field": "messages", "value": {
         "messaging_product": "whatsapp",
@@ -96,19 +96,20 @@ async fn an_event_goes_to_the_instance_that_has_its_number(on: On) {
     let conversations = host.rows(&declared, "conversations").await;
     let expect = [declared.instance("sales"), declared.instance("rentals")];
     assert_eq!(agents(&conversations), expect);
-    // One person on both, by the phone.
+    // The phone makes it one contact on both numbers.
     assert_eq!(host.rows(&declared, "contacts").await.len(), 1);
     let kept = host.with_status(DeliveryStatus::Converted).await;
     let kept = host.stored(kept[0]).await;
     let words: Vec<_> = kept.items.iter().map(|item| item.status.as_str()).collect();
     assert_eq!(words, ["converted", "converted", "unrouted"]);
 
-    // Of a number that nobody has nothing comes, and the provider is not to try again.
+    // An event of an unknown number is not stored as a message, and the provider must
+    // not retry it.
     post(&host, &declared, "900", &[message("700999", "wamid.4")]).await;
     assert_eq!(host.with_status(DeliveryStatus::Unrouted).await.len(), 1);
 }
 
-async fn what_came_with_an_event_of_nobodys_number_outlives_its_person(on: On) {
+async fn a_delivery_with_an_event_of_an_unknown_number_is_kept_when_its_person_is_erased(on: On) {
     let (host, declared) = numbers(on).await;
     let other = message("700999", "wamid.2").to_string();
     let other = other.replace("5521988887777", "5521988886666");
@@ -132,12 +133,12 @@ async fn what_came_with_an_event_of_nobodys_number_outlives_its_person(on: On) {
         assert_eq!(told["erased"]["sharedDeliveries"], 0);
     }
     assert!(!host.stored(id).await.request.body.is_empty());
-    // When the number is somebody's, what the other one wrote is there.
+    // Once the number belongs to an instance, the other contact's message is created.
     let late = "[[instances]]\nname = \"late\"\nadapter = \"whatsapp-cloud\"\n\
         config = { phoneNumberId = \"700999\", wabaId = \"900\" }\n\
         secrets = { access-token = \"made-up\" }\n";
     let more = host.declare(&format!("{NUMBERS}{late}")).await;
-    let again = replay::one(&host.app, id, ReplayOptions::default()).await;
+    let again = replay::one(&host.app.pipeline, id, ReplayOptions::default()).await;
     again.expect("it is replayed");
     host.becomes(id, DeliveryStatus::Converted).await;
     let conversations = host.rows(&declared, "conversations").await;
@@ -176,7 +177,7 @@ async fn an_address_that_asks_for_no_proof_does_not_speak_for_a_number_that_does
         .iter()
         .map(|item| (item.status.as_str(), item.message.as_deref()))
         .collect();
-    // `launches` asks for no proof either, and `sales` has the account's change.
+    // `launches` needs no proof either, and `sales` has the account's change.
     let words: Vec<_> = items.iter().map(|(word, _)| *word).collect();
     assert_eq!(words, ["unrouted", "updated", "unrouted", "converted"]);
     for index in [0, 2] {
@@ -188,7 +189,7 @@ async fn an_address_that_asks_for_no_proof_does_not_speak_for_a_number_that_does
     assert_eq!(conversations[0]["agent_id"], declared.instance("launches"));
 }
 
-async fn the_handshake_is_answered_to_who_knows_the_token(on: On) {
+async fn the_handshake_needs_the_token(on: On) {
     let (host, declared) = numbers(on).await;
     let ask = |token: &str| {
         let query = format!("hub.mode=subscribe&hub.challenge=4711&hub.verify_token={token}");

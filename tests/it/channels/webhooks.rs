@@ -1,5 +1,5 @@
-//! A provider's webhook goes the way of a source's delivery: durable before it
-//! is answered, checked, kept whatever becomes of it.
+//! A provider's webhook is handled like a source's delivery: durable before the
+//! answer, checked, and kept whatever its outcome.
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::replay::{self, ReplayOptions};
@@ -11,9 +11,9 @@ use super::{VOICE, events, inbound, voice, with_voice};
 leadhost_tests::on_every_store! {
     only_its_own_address_leads_to_an_instance,
     a_webhook_is_answered_with_nothing_once_it_is_kept,
-    what_the_adapter_cannot_read_is_refused_and_kept,
+    a_webhook_that_the_adapter_cannot_read_is_refused_and_kept,
     an_event_that_cannot_be_read_does_not_harm_the_others,
-    a_provider_that_cannot_prove_itself_is_kept_apart_until_it_can,
+    a_webhook_without_proof_is_quarantined_until_it_can_be_proven,
     an_adapter_without_a_handshake_says_what_it_takes,
     a_body_over_the_limit_is_refused,
 }
@@ -45,7 +45,7 @@ async fn only_its_own_address_leads_to_an_instance(on: On) {
         assert_eq!(answer.json()["statusCode"], 404, "{wrong}");
         host.get(&wrong).send().await.expect(404);
     }
-    // A lead's address takes leads as before.
+    // The address for leads still accepts leads.
     let lead = json!({ "id": "1", "nome": "Ana", "telefone": "11 90000-0001" });
     let ask = host.post(&declared.address("form")).json(&lead);
     assert_eq!(ask.send().await.expect(200).json()["status"], "converted");
@@ -61,7 +61,7 @@ async fn a_webhook_is_answered_with_nothing_once_it_is_kept(on: On) {
     assert_eq!(kept.request.body, br#"{"events":[]}"#);
 }
 
-async fn what_the_adapter_cannot_read_is_refused_and_kept(on: On) {
+async fn a_webhook_that_the_adapter_cannot_read_is_refused_and_kept(on: On) {
     let (host, declared) = voice(on).await;
     let ask = host.post(&declared.webhook("voice"));
     let answer = ask.body("{\"events\": 7}").send().await.expect(400);
@@ -90,7 +90,7 @@ scheme = "equals"
 proof = { place = "header", name = "X-Token" }
 "#;
 
-async fn a_provider_that_cannot_prove_itself_is_kept_apart_until_it_can(on: On) {
+async fn a_webhook_without_proof_is_quarantined_until_it_can_be_proven(on: On) {
     let host = Host::working(on).await;
     let declared = with_voice(&host, &CHECKED.replace("made-up-word", "misspelt")).await;
     let body = json!({ "events": [inbound("+5511900000001", "Oi")] });
@@ -109,10 +109,10 @@ async fn a_provider_that_cannot_prove_itself_is_kept_apart_until_it_can(on: On) 
         release: true,
         ..ReplayOptions::default()
     };
-    // Only the one that had the right word all along.
+    // Only the one that had the right token from the start.
     let mut became = Vec::new();
     for id in kept {
-        let released = replay::one(&host.app, id, options).await;
+        let released = replay::one(&host.app.pipeline, id, options).await;
         became.extend(released.ok().map(|outcome| outcome.status));
     }
     assert_eq!(became, [DeliveryStatus::Converted]);

@@ -1,5 +1,5 @@
-//! Clients that keep a copy, each with a habit of its own, while rows change
-//! between and within their pulls: each ends with exactly the service's rows.
+//! Clients that keep a copy, each with its own habit, while rows change between
+//! and within their pulls: each ends with exactly the service's rows.
 
 use std::collections::BTreeMap;
 
@@ -19,16 +19,16 @@ const LIMIT: usize = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Habit {
     None,
-    /// It abandons a pull in the middle of a page, and begins again from the
-    /// greatest stamp that it has processed.
+    /// Abandons a pull in the middle of a page, and starts again from the greatest
+    /// stamp that it has processed.
     Abandons,
-    /// It takes two pulls at once, a page of each in turn.
+    /// Runs two pulls at once, a page of each in turn.
     TwoAtOnce,
-    /// It keeps milliseconds of a stamp.
+    /// Keeps the milliseconds of a stamp.
     Milliseconds,
-    /// It keeps seconds of a stamp.
+    /// Keeps the seconds of a stamp.
     Seconds,
-    /// Its clock is an hour behind, and it asks for nothing that lies ahead of it.
+    /// Has a clock that is an hour behind, and requests nothing later than that.
     ClockBehind,
 }
 

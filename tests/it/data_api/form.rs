@@ -1,4 +1,4 @@
-//! What a page looks like: its rows, as JSON or as lines, compressed or not.
+//! The format of a page: its rows, as JSON or as lines, compressed or not.
 
 use leadhost_tests::{Answer, Host, On};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::{export, leads, page, rows};
 leadhost_tests::on_every_store! {
     every_key_is_on_every_row,
     rows_come_as_lines_when_asked_for,
-    large_answers_are_compressed_for_who_can_read_them,
+    large_answers_are_compressed_for_clients_that_accept_it,
 }
 
 async fn every_key_is_on_every_row(on: On) {
@@ -64,7 +64,7 @@ async fn rows_come_as_lines_when_asked_for(on: On) {
     assert_eq!(lines.len(), 3);
 }
 
-async fn large_answers_are_compressed_for_who_can_read_them(on: On) {
+async fn large_answers_are_compressed_for_clients_that_accept_it(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     leads(&host, &seeded, "p", 200).await;

@@ -1,4 +1,4 @@
-//! Which rows there are, told without the rows.
+//! The ids of existing rows, without the rows.
 
 use leadhost_tests::{Host, On};
 use serde_json::Value;
@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::{export, leads, page, rows, texts};
 
 leadhost_tests::on_every_store! {
-    the_ids_of_an_export_are_told_without_its_rows,
+    the_ids_of_an_export_are_listed_without_its_rows,
     ids_have_the_bounds_and_the_errors_of_the_export,
     ids_and_the_changes_after_them_name_all_that_is_there,
 }
 
-async fn the_ids_of_an_export_are_told_without_its_rows(on: On) {
+async fn the_ids_of_an_export_are_listed_without_its_rows(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let deals = leads(&host, &seeded, "p", 7).await;
@@ -28,7 +28,7 @@ async fn the_ids_of_an_export_are_told_without_its_rows(on: On) {
             None => break,
         }
     }
-    // In the order of the export, which is that of the stamps.
+    // In the order of the export, which is the order of the stamps.
     let rows_of = page(&host, &seeded, "deals").await;
     assert_eq!(found, texts(rows(&rows_of), "id"));
     assert_eq!(found.len(), deals.len());
@@ -92,7 +92,7 @@ async fn ids_and_the_changes_after_them_name_all_that_is_there(on: On) {
         texts(rows(&before), "cursor_at"),
     );
     let first = page(&host, &seeded, "contacts/ids?limit=2").await;
-    // The last one is said more of: it moves behind the end of the pull.
+    // The last contact gets an update: it moves past the end of the pull.
     host.leads(&seeded, &[("Rita", &phones[5], "rita@example.com")])
         .await;
     let cursor = first["next_cursor"].as_str().expect("more");

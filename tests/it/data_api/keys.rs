@@ -1,4 +1,4 @@
-//! Which keys open the data API, and how often they may ask.
+//! Which keys open the data API, and their rate limits.
 
 use leadhost::domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Host, On, Seeded};
@@ -7,11 +7,11 @@ use super::export;
 
 leadhost_tests::on_every_store! {
     whoami_names_the_workspace_of_the_key,
-    every_key_but_a_live_workspace_key_hears_the_same_refusal,
+    every_key_but_a_live_workspace_key_gets_the_same_refusal,
     a_revoked_key_opens_nothing_after_a_second,
     a_key_that_was_unknown_works_a_second_after_it_was_made,
-    when_a_key_was_used_is_written_down_by_the_minute,
-    a_workspace_past_its_rate_hears_when_to_come_again,
+    the_last_use_of_a_key_is_recorded_by_the_minute,
+    a_workspace_past_its_rate_gets_a_retry_after,
 }
 
 async fn whoami_names_the_workspace_of_the_key(on: On) {
@@ -23,7 +23,7 @@ async fn whoami_names_the_workspace_of_the_key(on: On) {
     assert_eq!(body["workspace_name"], "Workspace demo");
 }
 
-async fn every_key_but_a_live_workspace_key_hears_the_same_refusal(on: On) {
+async fn every_key_but_a_live_workspace_key_gets_the_same_refusal(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let admin = host.admin_key().await;
@@ -57,11 +57,11 @@ async fn a_revoked_key_opens_nothing_after_a_second(on: On) {
         .await;
     let whoami = || host.get("/v1/whoami").bearer(&key).send();
     whoami().await.expect(200);
-    let now = host.app.clock.now();
+    let now = host.app.core.clock.now();
     assert!(host.store().revoke_key(id, now).await.expect("a store"));
     host.advance(1).await;
     whoami().await.expect(401);
-    // The workspace's other key is not touched.
+    // The workspace's other key still works.
     host.get("/v1/whoami")
         .bearer(&seeded.workspace_key)
         .send()
@@ -84,7 +84,7 @@ async fn a_key_that_was_unknown_works_a_second_after_it_was_made(on: On) {
         .drain(..)
         .find(|record| record.kind == KeyKind::Workspace)
         .expect("the workspace's key");
-    record.id = leadhost::domain::id::KeyId::new(host.app.clock.now());
+    record.id = leadhost::domain::id::KeyId::new(host.app.core.clock.now());
     record.hint = key.hint();
     host.store()
         .create_key(&record, &key.digest())
@@ -94,7 +94,7 @@ async fn a_key_that_was_unknown_works_a_second_after_it_was_made(on: On) {
     whoami().await.expect(200);
 }
 
-async fn when_a_key_was_used_is_written_down_by_the_minute(on: On) {
+async fn the_last_use_of_a_key_is_recorded_by_the_minute(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     host.advance(61).await;
@@ -104,7 +104,7 @@ async fn when_a_key_was_used_is_written_down_by_the_minute(on: On) {
         .await
         .expect(200);
     host.app
-        .http
+        .pipeline
         .keys
         .write_uses(host.store())
         .await
@@ -125,7 +125,7 @@ async fn when_a_key_was_used_is_written_down_by_the_minute(on: On) {
     assert_eq!(used(KeyKind::Partner), None);
 }
 
-async fn a_workspace_past_its_rate_hears_when_to_come_again(on: On) {
+async fn a_workspace_past_its_rate_gets_a_retry_after(on: On) {
     let host = Host::new(on).await;
     let seeded = host
         .workspace_with("demo", |plan| plan.rate_limit = 3)
@@ -146,11 +146,12 @@ async fn a_workspace_past_its_rate_hears_when_to_come_again(on: On) {
         assert_eq!(answer.header("ratelimit-reset"), "60");
     }
     whoami(&other).await.expect(200);
-    // The refused ones were free: after the time that was named one is served.
+    // Refused requests cost nothing: after the announced time one request is
+    // served.
     host.advance(20).await;
     whoami(&seeded).await.expect(200);
     whoami(&seeded).await.expect(429);
-    // Errors behind the key count and carry the headers too.
+    // Errors after the key check count too, and have the headers.
     host.advance(20).await;
     let answer = export(&host, &seeded, "nothing").send().await.expect(404);
     assert_eq!(answer.header("ratelimit-remaining"), "0");

@@ -1,4 +1,4 @@
-//! The data API as a client meets it that keeps a copy of a workspace.
+//! The data API, for a client that keeps a copy of a workspace.
 
 mod consumers;
 mod form;
@@ -17,7 +17,7 @@ fn export(host: &Host, seeded: &Seeded, rest: &str) -> Ask {
 }
 
 async fn page(host: &Host, seeded: &Seeded, rest: &str) -> Value {
-    // A test asks more often than a client does.
+    // A test sends more requests than a client does.
     host.advance(1).await;
     export(host, seeded, rest).send().await.expect(200).json()
 }
@@ -37,7 +37,7 @@ fn ids(deals: &[DealId]) -> Vec<String> {
     deals.iter().map(DealId::to_string).collect()
 }
 
-/// `count` leads of one delivery; their deals.
+/// Makes `count` leads in one delivery. Returns their deals.
 async fn leads(host: &Host, seeded: &Seeded, prefix: &str, count: usize) -> Vec<DealId> {
     let names: Vec<_> = (0..count)
         .map(|number| format!("{prefix}{number}"))

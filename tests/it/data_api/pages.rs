@@ -1,4 +1,4 @@
-//! A pull, page by page, and the cursors that hold it together.
+//! A pull, page by page, and its cursors.
 
 use leadhost::domain::cursor::Cursor;
 use leadhost::limits;
@@ -44,7 +44,7 @@ async fn rows_come_in_pages_until_the_cursor_is_null(on: On) {
     let mut expect = ids(&deals);
     expect.sort();
     assert_eq!(found, expect);
-    // Ascending and unique, as text too.
+    // Ascending and unique, also as text.
     assert!(
         stamps.windows(2).all(|pair| pair[0] < pair[1]),
         "{stamps:?}"
@@ -67,7 +67,7 @@ async fn a_page_of_long_rows_is_short_in_every_form_and_more_follow(on: On) {
     // As an earlier version stored them.
     let people: Vec<_> = ["a", "b", "c", "d", "e"].map(|name| (name, "", "")).into();
     let text = "x".repeat(limits::EXPORT_PAGE_BYTES * 3 / 10);
-    // One commit each: all together are long for a slow machine.
+    // One commit each: all in one would take too long on a slow machine.
     for person in people {
         host.leads_with(&seeded, &[person], |lead| {
             lead.deal_props
@@ -135,8 +135,8 @@ async fn a_pull_ends_where_the_feed_stood_at_its_first_page(on: On) {
     let after = leads(&host, &seeded, "after", 3).await;
     let cursor = first["next_cursor"].as_str().expect("more");
     let second = page(&host, &seeded, &format!("deals?limit=2&cursor={cursor}")).await;
-    assert!(second["next_cursor"].is_null(), "the pull goes on for ever");
-    // What came meanwhile comes with the next pull.
+    assert!(second["next_cursor"].is_null(), "the pull never ends");
+    // Rows that changed meanwhile come with the next pull.
     let greatest = texts(rows(&second), "cursor_at").pop().expect("rows");
     let next = page(&host, &seeded, &format!("deals?updated_since={greatest}")).await;
     let mut found = texts(rows(&next), "id");
@@ -167,7 +167,7 @@ async fn a_cursor_serves_its_own_export_only(on: On) {
         let answer = export(&host, seeded, &rest).send().await.expect(400);
         assert!(answer.json()["error"].is_string(), "{rest}");
     }
-    // Its own goes on, whatever else is sent along.
+    // The workspace's own cursor works, whatever other parameters are sent.
     let own = format!("deals?updated_since=nonsense&cursor={cursor}");
     assert_eq!(rows(&page(&host, &theirs, &own).await).len(), 2);
 }
@@ -187,7 +187,7 @@ async fn a_cursor_of_another_state_of_the_store_says_rebuild(on: On) {
     let answer = export(&host, &seeded, &format!("deals?cursor={own}"))
         .send()
         .await;
-    // One file has no replica that lags: what is behind was restored.
+    // A single file has no lagging replica: a store that is behind was restored.
     assert!(answer.expect(400).text().contains("rebuild"));
     let other = of(Default::default()).encode();
     let answer = export(&host, &seeded, &format!("deals?cursor={other}"))

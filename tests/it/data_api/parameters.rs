@@ -1,6 +1,6 @@
-//! What the parameters of a query may be, and what is refused: each of them
-//! missing, empty, given twice, malformed, another's, and at its bounds. Of a
-//! name that is given twice the first value counts, and only that is read.
+//! Valid and invalid query parameters: each of them missing, empty, repeated,
+//! malformed, of another workspace, and at its bounds. If a parameter is
+//! repeated, only the first value counts and is read.
 
 use leadhost::domain::cursor::{Cursor, ListCursor};
 use leadhost::domain::id::WorkspaceId;
@@ -12,19 +12,19 @@ use uuid::Uuid;
 use super::{export, leads, page, rows, texts};
 
 leadhost_tests::on_every_store! {
-    a_limit_out_of_range_is_adjusted_and_no_number_is_refused,
-    a_date_that_is_none_is_refused_and_never_a_full_export,
+    a_limit_out_of_range_is_adjusted_and_one_that_is_no_number_is_refused,
+    an_invalid_date_is_refused_and_never_a_full_export,
     the_lower_bound_may_lie_anywhere,
-    of_a_parameter_given_twice_the_first_value_counts,
-    a_cursor_that_is_none_is_refused,
+    the_first_value_of_a_repeated_parameter_counts,
+    an_invalid_cursor_is_refused,
     a_cursor_with_any_byte_changed_is_refused,
-    parameters_of_a_report_are_held_to_the_same,
+    parameters_of_a_report_follow_the_same_rules,
     a_filter_of_another_workspace_finds_nothing,
-    who_asks_whose_key_it_is_may_add_what_it_likes,
+    whoami_ignores_all_parameters,
     an_unknown_entity_is_not_found,
 }
 
-/// A refusal as the data API words it, and nothing beside it.
+/// Checks for a refusal in the format of the data API, without other fields.
 #[track_caller]
 fn is_refused(answer: Answer, what: &str) {
     assert_eq!(answer.status, 400, "{what}: {:?}", answer.body);
@@ -42,7 +42,7 @@ async fn refuses(host: &Host, seeded: &Seeded, rest: &str) {
     is_refused(export(host, seeded, rest).send().await, rest);
 }
 
-async fn a_limit_out_of_range_is_adjusted_and_no_number_is_refused(on: On) {
+async fn a_limit_out_of_range_is_adjusted_and_one_that_is_no_number_is_refused(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     leads(&host, &seeded, "p", 101).await;
@@ -63,7 +63,7 @@ async fn a_limit_out_of_range_is_adjusted_and_no_number_is_refused(on: On) {
     }
 }
 
-async fn a_date_that_is_none_is_refused_and_never_a_full_export(on: On) {
+async fn an_invalid_date_is_refused_and_never_a_full_export(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     refuses(&host, &seeded, "deals?updated_since").await;
@@ -125,7 +125,7 @@ async fn the_lower_bound_may_lie_anywhere(on: On) {
     }
 }
 
-async fn of_a_parameter_given_twice_the_first_value_counts(on: On) {
+async fn the_first_value_of_a_repeated_parameter_counts(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     leads(&host, &seeded, "p", 3).await;
@@ -163,7 +163,7 @@ async fn of_a_parameter_given_twice_the_first_value_counts(on: On) {
     }
 }
 
-async fn a_cursor_that_is_none_is_refused(on: On) {
+async fn an_invalid_cursor_is_refused(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     leads(&host, &seeded, "p", 3).await;
@@ -221,7 +221,8 @@ async fn a_cursor_with_any_byte_changed_is_refused(on: On) {
             let (left, right) = (&cursor[..at], &cursor[at + 1..]);
             let own = &cursor[at..=at];
             for other in ["A", "B", "_", "~", ""] {
-                // Of two that are alike it is the same which one is missing.
+                // If two neighbours are equal, it makes no difference which one
+                // is missing.
                 if other != own {
                     let changed = format!("{left}{other}{right}");
                     is_refused(ask(&changed).await, &changed);
@@ -231,7 +232,7 @@ async fn a_cursor_with_any_byte_changed_is_refused(on: On) {
     }
 }
 
-/// Of a report without failures, as it would give one.
+/// The cursor that a report without failures would return.
 fn of_report(host: &Host, workspace: WorkspaceId, filter: &str) -> Cursor {
     Cursor {
         workspace,
@@ -243,7 +244,7 @@ fn of_report(host: &Host, workspace: WorkspaceId, filter: &str) -> Cursor {
     }
 }
 
-async fn parameters_of_a_report_are_held_to_the_same(on: On) {
+async fn parameters_of_a_report_follow_the_same_rules(on: On) {
     let host = Host::new(on).await;
     let (mine, theirs) = (host.workspace("mine").await, host.workspace("theirs").await);
     let ask = async |query: &str| {
@@ -322,7 +323,7 @@ async fn a_filter_of_another_workspace_finds_nothing(on: On) {
     let ask = host.get(&format!("/v1/reports/message_errors?{query}"));
     let answer = ask.bearer(&mine.workspace_key).send().await.expect(200);
     assert_eq!(rows(&answer.json()).len(), 0);
-    // Nobody narrows an export, whatever it is called.
+    // No parameter narrows an export, whatever its name.
     leads(&host, &mine, "p", 2).await;
     for rest in [
         format!("deals?workspace_id={}", theirs.workspace),
@@ -340,7 +341,7 @@ async fn a_filter_of_another_workspace_finds_nothing(on: On) {
     }
 }
 
-async fn who_asks_whose_key_it_is_may_add_what_it_likes(on: On) {
+async fn whoami_ignores_all_parameters(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     for query in [

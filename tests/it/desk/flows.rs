@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use super::{Desk, E164, text};
 
 leadhost_tests::on_every_store! {
-    a_notification_that_nobody_answers_is_handed_over_with_all_that_is_known,
-    who_asked_for_no_hand_over_gets_no_ticket,
+    an_unanswered_notification_is_handed_over_with_all_that_is_known,
+    a_notification_that_excludes_the_hand_over_gets_no_ticket,
     a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation,
-    a_ticket_may_be_let_go_and_opened_again,
+    a_ticket_may_be_released_and_opened_again,
     a_deal_that_a_partner_transfers_is_handed_over_with_its_conversation,
-    a_deal_that_nobody_talks_about_is_handed_over_alone,
-    a_ticket_whose_place_was_taken_stays_resolved,
+    a_deal_without_a_conversation_is_handed_over_alone,
+    a_resolved_ticket_is_not_reopened_beside_a_newer_one,
 }
 
-async fn a_notification_that_nobody_answers_is_handed_over_with_all_that_is_known(on: On) {
+async fn an_unanswered_notification_is_handed_over_with_all_that_is_known(on: On) {
     let desk = Desk::new(on).await;
     let deal = desk.lead("L-1", E164).await;
     let words = "Fala só português; visita no sábado.";
@@ -43,12 +43,12 @@ async fn a_notification_that_nobody_answers_is_handed_over_with_all_that_is_know
     assert_eq!(row["no_response_at"], now);
 }
 
-async fn who_asked_for_no_hand_over_gets_no_ticket(on: On) {
+async fn a_notification_that_excludes_the_hand_over_gets_no_ticket(on: On) {
     let desk = Desk::new(on).await;
     let more = json!({"ignoreTransferToDeskIfUnanswered": true});
     let conversation = desk.notify(more).await;
     desk.host.advance(7_201).await;
-    until("nobody has answered", async || {
+    until("the conversation is unanswered", async || {
         let now = desk.host.now();
         let due = desk.host.store().conversations_due(now, 10).await;
         due.expect("a store").is_empty().then_some(())
@@ -79,7 +79,7 @@ async fn a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation(on: O
     let answered = desk.changed(&ticket, &json!({"status": "answered"})).await;
     assert_eq!(answered["answeredAt"], desk.host.now().text());
     assert_eq!(answered["owner"], taken["owner"]);
-    // What is so already is no change.
+    // A change to the current state is a no-op.
     desk.host.advance(60).await;
     let again = desk.changed(&ticket, &json!({"status": "answered"})).await;
     assert_eq!(again, answered);
@@ -103,7 +103,7 @@ async fn a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation(on: O
     assert_eq!(rows[0]["closed_at"], now);
 }
 
-async fn a_ticket_may_be_let_go_and_opened_again(on: On) {
+async fn a_ticket_may_be_released_and_opened_again(on: On) {
     let desk = Desk::new(on).await;
     desk.notify(json!({})).await;
     desk.host.advance(7_201).await;
@@ -131,14 +131,14 @@ async fn a_deal_that_a_partner_transfers_is_handed_over_with_its_conversation(on
     assert_eq!(ticket["specialInstructions"], "Com calma.");
     let row = desk.conversation(&conversation).await;
     assert!(row["transferred_at"].is_string());
-    // It is in people's hands: time changes nothing, and no second ticket opens.
+    // It is handed over: time changes nothing, and no second ticket opens.
     desk.stage(&deal, "in_service").await;
     desk.transfer(&deal).await;
     desk.host.advance(7_201).await;
     assert_eq!(desk.ticket().await["id"], ticket["id"]);
 }
 
-async fn a_deal_that_nobody_talks_about_is_handed_over_alone(on: On) {
+async fn a_deal_without_a_conversation_is_handed_over_alone(on: On) {
     let desk = Desk::new(on).await;
     let deal = desk.lead("L-1", E164).await;
     desk.transfer(&deal).await;
@@ -149,7 +149,7 @@ async fn a_deal_that_nobody_talks_about_is_handed_over_alone(on: On) {
     desk.changed(&ticket, &json!({"status": "resolved"})).await;
 }
 
-async fn a_ticket_whose_place_was_taken_stays_resolved(on: On) {
+async fn a_resolved_ticket_is_not_reopened_beside_a_newer_one(on: On) {
     let desk = Desk::new(on).await;
     let deal = desk.lead("L-1", E164).await;
     desk.transfer(&deal).await;

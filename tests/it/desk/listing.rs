@@ -15,7 +15,7 @@ leadhost_tests::on_every_store! {
 }
 
 impl Desk {
-    /// Tickets of so many deals that are handed over, oldest first.
+    /// Hands over this many deals. Returns their tickets, oldest first.
     async fn handed_over(&self, count: usize) -> Vec<String> {
         let mut ids = Vec::new();
         for number in 0..count {
@@ -62,7 +62,7 @@ async fn every_ticket_is_on_one_page_while_others_open(on: On) {
         let page = desk.get(&format!("/tickets?limit=5{cursor}")).await;
         let tickets = page["tickets"].as_array().expect("a list");
         seen.extend(ids(tickets));
-        // Another one opens between two pages, and two at once.
+        // One more opens between two pages, and two at once.
         for number in [later, later + 1] {
             desk.host.advance(1).await;
             let phone = format!("+55119876{number:05}");
@@ -77,7 +77,7 @@ async fn every_ticket_is_on_one_page_while_others_open(on: On) {
         assert_eq!(tickets.len(), 5);
     }
     let once: BTreeSet<_> = seen.iter().collect();
-    assert_eq!(once.len(), seen.len(), "no ticket comes twice");
+    assert_eq!(once.len(), seen.len(), "no ticket is listed twice");
     let mut newest_first = opened;
     newest_first.reverse();
     assert_eq!(seen, newest_first);

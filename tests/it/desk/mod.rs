@@ -1,5 +1,5 @@
-//! The desk as people meet it who take over from the assistant: tickets by real
-//! HTTP, opened by time and by partners.
+//! The desk API for the people who take over from the assistant: tickets over
+//! HTTP, opened by timeouts and by partners.
 
 mod flows;
 mod listing;
@@ -10,7 +10,7 @@ use leadhost::domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Answer, Ask, Declared, Host, On, guests, until};
 use serde_json::{Value, json};
 
-/// An instance `voice` of the sandbox, a form, and people.
+/// An instance `voice` of the sandbox, a form, and owners.
 const FILE: &str = r#"
 [[instances]]
 name = "voice"
@@ -59,9 +59,9 @@ impl Desk {
         (report.workspace_id, report.partners["acme"])
     }
 
-    // ---- what the desk asks
+    // ---- requests of the desk
 
-    /// With the token.
+    /// A request with the token.
     fn ask(&self, method: &str, target: &str) -> Ask {
         self.host.ask(method, target).bearer(&self.token)
     }
@@ -71,7 +71,7 @@ impl Desk {
         ask.send().await.expect(200).json()
     }
 
-    /// A page of tickets, with this in the query.
+    /// Returns a page of tickets for this query.
     async fn tickets(&self, query: &str) -> Vec<Value> {
         let page = self.get(&format!("/tickets?{query}")).await;
         let tickets = page["tickets"].as_array().expect("a list").clone();
@@ -79,7 +79,7 @@ impl Desk {
         tickets
     }
 
-    /// The only ticket that there is, once it is there.
+    /// Returns the only ticket, as soon as it exists.
     async fn ticket(&self) -> Value {
         let found = until("a ticket is open", async || {
             let tickets = self.tickets("").await;
@@ -96,7 +96,7 @@ impl Desk {
         ask.json(body).send().await
     }
 
-    /// The ticket as it is after a change.
+    /// Changes the ticket, and returns it as it is afterwards.
     async fn changed(&self, ticket: &Value, body: &Value) -> Value {
         let changed = self.patch(ticket, body).await.expect(200).json();
         let id = ticket["id"].as_str().expect("an id");
@@ -104,9 +104,9 @@ impl Desk {
         changed
     }
 
-    // ---- what happens around it
+    // ---- events around it
 
-    /// A lead of the form: its deal.
+    /// Sends a lead of the form. Returns its deal.
     async fn lead(&self, id: &str, phone: &str) -> String {
         let lead = json!({"id": id, "nome": "Ilda Prates", "telefone": phone});
         let ask = self.host.post(&self.declared.address("form")).json(&lead);
@@ -114,7 +114,8 @@ impl Desk {
         text(&answer["leads"][0]["dealId"])
     }
 
-    /// A notification with this more in it: its conversation.
+    /// Sends a notification with these additional fields. Returns its
+    /// conversation.
     async fn notify(&self, more: Value) -> String {
         let mut body = json!({
             "name": "Ilda Prates",
@@ -150,7 +151,7 @@ impl Desk {
         ask.send().await.expect(202);
     }
 
-    /// The exported conversations, by when they began.
+    /// Returns the exported conversations, oldest first.
     async fn conversations(&self) -> Vec<Value> {
         let mut rows = self.host.rows(&self.declared, "conversations").await;
         rows.sort_by_key(|row| text(&row["created_at"]));

@@ -1,4 +1,4 @@
-//! What the desk refuses, and to whom.
+//! Requests that the desk refuses, and the keys that it refuses.
 
 use leadhost_tests::On;
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use super::{Desk, E164, text};
 
 leadhost_tests::on_every_store! {
     only_an_access_token_opens_the_desk,
-    a_ticket_of_another_workspace_is_as_unknown_as_none,
-    a_change_that_says_nothing_or_something_else_is_refused_with_issues,
+    a_ticket_of_another_workspace_is_as_unknown_as_a_missing_one,
+    an_empty_or_malformed_change_is_refused_with_issues,
     an_owner_that_the_workspace_does_not_have_is_named,
 }
 
@@ -48,7 +48,7 @@ async fn only_an_access_token_opens_the_desk(on: On) {
     assert_eq!(desk.get(&path).await, ticket);
 }
 
-async fn a_ticket_of_another_workspace_is_as_unknown_as_none(on: On) {
+async fn a_ticket_of_another_workspace_is_as_unknown_as_a_missing_one(on: On) {
     let desk = Desk::new(on).await;
     let ticket = one(&desk).await;
     let other = desk.host.workspace("other").await;
@@ -71,7 +71,7 @@ async fn a_ticket_of_another_workspace_is_as_unknown_as_none(on: On) {
     assert_eq!(desk.ticket().await, ticket);
 }
 
-async fn a_change_that_says_nothing_or_something_else_is_refused_with_issues(on: On) {
+async fn an_empty_or_malformed_change_is_refused_with_issues(on: On) {
     let desk = Desk::new(on).await;
     let ticket = one(&desk).await;
     for (body, code) in [

@@ -1,5 +1,5 @@
-//! A far end that does to each connection what a test wants: it counts them, and
-//! speaks HTTP by hand, so that it can also speak it badly.
+//! A far end that treats each connection as a test wants: it counts connections,
+//! and speaks HTTP by hand, so that it can also violate it.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ pub struct Far {
     task: JoinHandle<()>,
 }
 
-/// What came to the far end.
+/// The connections and requests that the far end received.
 #[derive(Default)]
 pub struct Seen {
     accepted: AtomicUsize,
@@ -34,7 +34,7 @@ impl Drop for Far {
 }
 
 impl Far {
-    /// Every connection goes to `serve`, with its number from 0.
+    /// Passes every connection to `serve`, with its number from 0.
     pub async fn start<F>(serve: impl Fn(usize, TcpStream, Arc<Seen>) -> F + Send + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -59,7 +59,8 @@ impl Far {
         }
     }
 
-    /// Answers every request with these bytes, as long as the client likes.
+    /// Answers every request with these bytes, until the client closes the
+    /// connection.
     pub async fn answering(answer: &'static str) -> Self {
         Self::start(move |_, mut stream, seen| async move {
             while seen.request(&mut stream).await {
@@ -69,7 +70,8 @@ impl Far {
         .await
     }
 
-    /// Answers every connection's first request with these bytes, and closes it.
+    /// Answers the first request of every connection with these bytes, and
+    /// closes it.
     pub async fn answering_once(answer: &'static str) -> Self {
         Self::start(move |_, mut stream, seen| async move {
             if seen.request(&mut stream).await {
@@ -83,7 +85,7 @@ impl Far {
         self.seen.accepted.load(Ordering::SeqCst)
     }
 
-    /// The bodies of the requests that came whole.
+    /// The bodies of the requests that arrived whole.
     pub fn requests(&self) -> Vec<String> {
         self.seen.requests.lock().unwrap().clone()
     }
@@ -132,7 +134,7 @@ impl Far {
 }
 
 impl Seen {
-    /// Reads one request whole; false at the connection's end.
+    /// Reads one whole request. Returns false at the end of the connection.
     pub async fn request(&self, stream: &mut (impl AsyncRead + Unpin)) -> bool {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -156,19 +158,19 @@ impl Seen {
     }
 }
 
-/// Waits for the client's end of the connection.
+/// Waits until the client closes the connection.
 pub async fn until_closed(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest).await;
 }
 
-/// Ends the connection at once, as a crash does.
+/// Resets the connection, as a crash does.
 pub fn reset(stream: TcpStream) {
     stream.set_zero_linger().unwrap();
     drop(stream);
 }
 
-/// With patience for a busy machine; connections are kept as long.
+/// With deadlines for a busy machine; connections are kept as long.
 pub fn egress() -> Egress {
     kept_for(PATIENCE)
 }
@@ -180,7 +182,7 @@ pub fn kept_for(kept: Duration) -> Egress {
     })
 }
 
-/// With a deadline that is meant to strike.
+/// With a deadline that is meant to expire.
 pub fn hasty() -> Egress {
     Egress::new(Duration::from_millis(150))
 }

@@ -1,5 +1,5 @@
-//! Connections are kept, used again, and replaced where the far end has closed
-//! them, without anybody hearing of it and without a request being made twice.
+//! Connections are kept, reused, and replaced if the far end has closed them,
+//! without an error for the caller and without sending a request twice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,7 +64,7 @@ async fn a_chunked_answer_comes_whole_and_its_connection_is_kept() {
 }
 
 #[tokio::test]
-async fn what_the_far_end_does_not_keep_is_not_used_again() {
+async fn a_connection_that_the_far_end_does_not_keep_is_not_reused() {
     for answer in [
         "HTTP/1.0 200 OK\r\n\r\nok",
         "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok",
@@ -85,7 +85,7 @@ async fn what_the_far_end_does_not_keep_is_not_used_again() {
 }
 
 #[tokio::test]
-async fn a_far_end_that_keeps_nothing_for_long_is_taken_by_its_word() {
+async fn a_short_keep_alive_of_the_far_end_is_respected() {
     let answer = "HTTP/1.1 200 OK\r\nkeep-alive: max=9, timeout=1\r\ncontent-length: 2\r\n\r\nok";
     let far = Far::answering(answer).await;
     let egress = egress();
@@ -97,7 +97,7 @@ async fn a_far_end_that_keeps_nothing_for_long_is_taken_by_its_word() {
 
 #[tokio::test]
 async fn a_kept_connection_that_was_closed_meanwhile_is_replaced_without_an_error() {
-    // It says nothing of closing, and closes.
+    // It closes the connection without announcing that.
     let far = Far::answering_once(OK).await;
     let egress = egress();
     for number in 0..5 {
@@ -137,11 +137,11 @@ async fn a_kept_connection_that_was_reset_meanwhile_is_replaced_without_an_error
 }
 
 #[tokio::test]
-async fn a_far_end_that_closes_behind_each_answer_gets_no_request_twice() {
+async fn a_far_end_that_closes_after_each_answer_gets_no_request_twice() {
     let far = Far::answering_once(OK).await;
     let egress = egress();
     for number in 0..200 {
-        // The close crosses with the next request, or does not.
+        // The close may cross with the next request.
         match far.post(&egress, &number.to_string()).await {
             Ok(response) => assert_eq!(response.status, 200),
             Err(error) => assert!(error.may_be_sent(), "{error}"),
@@ -158,7 +158,7 @@ async fn a_request_without_an_answer_on_a_kept_connection_is_repeated_only_where
     let serve = |number: usize, mut stream: TcpStream, seen: Arc<Seen>| async move {
         seen.request(&mut stream).await;
         stream.write_all(OK.as_bytes()).await.unwrap();
-        // The first connection takes a second request to its grave.
+        // The first connection takes a second request and dies with it.
         if seen.request(&mut stream).await && number > 0 {
             stream.write_all(OK.as_bytes()).await.unwrap();
             until_closed(&mut stream).await;
@@ -176,7 +176,7 @@ async fn a_request_without_an_answer_on_a_kept_connection_is_repeated_only_where
     far.call(&egress, "GET", "http", "").await.unwrap();
     assert_eq!((far.requests().len(), far.accepted()), (3, 2));
 
-    // A gateway that sends on a GET gets it once.
+    // `call_once` does not repeat even a GET: some gateways send a message on a GET.
     let far = Far::start(serve).await;
     let request = far.request("GET", "http", "");
     let allow = far.allowed("http", true);
@@ -189,7 +189,7 @@ async fn a_request_without_an_answer_on_a_kept_connection_is_repeated_only_where
 }
 
 #[tokio::test]
-async fn bytes_that_nobody_asked_for_end_a_kept_connection() {
+async fn unsolicited_bytes_end_a_kept_connection() {
     let twice = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n";
     let far = Far::answering(twice).await;
     let egress = egress();
@@ -204,7 +204,7 @@ async fn bytes_that_nobody_asked_for_end_a_kept_connection() {
 }
 
 #[tokio::test]
-async fn a_connection_that_nobody_needs_is_closed() {
+async fn an_unused_connection_is_closed() {
     let far = Far::answering(OK).await;
     let egress = kept_for(Duration::from_millis(20));
     far.post(&egress, "x").await.unwrap();
@@ -217,7 +217,7 @@ async fn a_connection_that_nobody_needs_is_closed() {
 }
 
 #[tokio::test]
-async fn the_far_end_sees_the_end_of_a_connection_that_nobody_needs() {
+async fn the_far_end_sees_the_end_of_an_unused_connection() {
     let (ended, end) = tokio::sync::oneshot::channel();
     let ended = std::sync::Mutex::new(Some(ended));
     let far = Far::start(move |_, mut stream, seen| {
@@ -287,7 +287,7 @@ async fn a_far_end_that_hangs_leaves_room_for_the_others() {
         tokio::spawn(async move { hanging.post(&egress, "x").await })
     };
     let calls: Vec<_> = (0..140).map(|_| call()).collect();
-    until("as many as may", async || {
+    until("every permit is taken", async || {
         (hanging.accepted() == 128).then_some(())
     })
     .await;
@@ -297,7 +297,7 @@ async fn a_far_end_that_hangs_leaves_room_for_the_others() {
     for call in calls {
         call.abort();
     }
-    // What they held is free again.
+    // Their permits are free again.
     let late = call();
     until("it gets its turn", async || {
         (hanging.accepted() == 129).then_some(())
@@ -325,7 +325,7 @@ async fn waiting_for_a_turn_past_the_deadline_sends_nothing() {
             })
         })
         .collect();
-    until("as many as may", async || {
+    until("every permit is taken", async || {
         (hanging.accepted() == 128).then_some(())
     })
     .await;

@@ -1,5 +1,5 @@
-//! Calls to the outside: connections are used again, and what goes wrong tells
-//! whether the request may have gone out.
+//! Outgoing calls: connections are reused, and an error says whether the
+//! request may have been sent.
 
 mod far;
 mod kept;

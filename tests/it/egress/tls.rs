@@ -1,5 +1,5 @@
-//! TLS to the outside: names are held against certificates, connections are kept
-//! and sessions resumed, and what fails before the request was sent says so.
+//! Outgoing TLS: names are checked against certificates, connections are kept
+//! and sessions resumed, and an error before the request was sent says so.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio_rustls::rustls::{HandshakeKind, ServerConfig, crypto};
 
 use super::far::{Far, PATIENCE, hasty, reset, until_closed};
 
-/// A far end with a certificate for that name, and an egress that trusts it.
+/// A far end with a certificate for this name, and an egress that trusts it.
 struct Secured {
     far: Far,
     trusted: Vec<u8>,
@@ -120,7 +120,7 @@ async fn a_certificate_for_another_name_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_nobody_vouches_for_is_refused() {
+async fn an_untrusted_certificate_is_refused() {
     let secured = Secured::named("localhost").await;
     let error = secured
         .far

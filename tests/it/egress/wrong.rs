@@ -1,4 +1,4 @@
-//! Far ends that misbehave, and what is known then of the request.
+//! Far ends that misbehave, and what is then known about the request.
 
 use std::time::Duration;
 
@@ -21,7 +21,8 @@ fn unreachable(error: &EgressError) {
     assert!(!error.may_be_sent() && error.is_transient());
 }
 
-/// Ends at a deadline by which the request has gone out on a busy machine, too.
+/// Ends at a deadline by which the request has been sent even on a busy
+/// machine.
 async fn post_hastily(far: &Far, egress: &Egress, body: &str) -> EgressError {
     let (request, allow) = (far.request("POST", "http", body), far.allowed("http", true));
     let secrets = Secrets::default();
@@ -30,7 +31,7 @@ async fn post_hastily(far: &Far, egress: &Egress, body: &str) -> EgressError {
 }
 
 #[tokio::test]
-async fn where_nobody_listens_nothing_was_sent() {
+async fn when_no_one_listens_nothing_was_sent() {
     let far = Far::answering("").await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut request = far.request("POST", "http", "x");
@@ -47,16 +48,16 @@ async fn where_nobody_listens_nothing_was_sent() {
 }
 
 #[tokio::test]
-async fn a_reset_before_the_request_was_read_is_told_as_what_is_known() {
+async fn a_reset_before_the_request_was_read_is_transient() {
     let far = Far::start(|_, stream, _| async move { reset(stream) }).await;
     let error = far.post(&egress(), "x").await.unwrap_err();
-    // The bytes may have been on their way when the reset came.
+    // The bytes may have been in flight when the reset arrived.
     assert!(error.is_transient(), "{error}");
     assert!(far.requests().is_empty());
 }
 
 #[tokio::test]
-async fn a_reset_after_the_request_leaves_it_open() {
+async fn a_reset_after_the_request_leaves_the_outcome_unknown() {
     let far = Far::start(|_, mut stream, seen| async move {
         seen.request(&mut stream).await;
         reset(stream);
@@ -67,7 +68,7 @@ async fn a_reset_after_the_request_leaves_it_open() {
 }
 
 #[tokio::test]
-async fn a_close_instead_of_an_answer_leaves_it_open() {
+async fn a_close_instead_of_an_answer_leaves_the_outcome_unknown() {
     let far = Far::answering_once("").await;
     no_answer(&far.post(&egress(), "x").await.unwrap_err());
     let far = Far::answering_once("HTTP/1.1 200 OK\r\ncontent-le").await;
@@ -75,7 +76,7 @@ async fn a_close_instead_of_an_answer_leaves_it_open() {
 }
 
 #[tokio::test]
-async fn half_an_answer_leaves_it_open() {
+async fn half_an_answer_leaves_the_outcome_unknown() {
     for answer in [
         "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhal",
@@ -87,7 +88,7 @@ async fn half_an_answer_leaves_it_open() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_leaves_it_open() {
+async fn an_answer_that_is_no_http_leaves_the_outcome_unknown() {
     for answer in [
         "220 mail.example.com ready\r\n\r\n",
         "\0\0\0\0\0\0\0\0\r\n\r\n",
@@ -98,7 +99,7 @@ async fn what_is_no_http_leaves_it_open() {
 }
 
 #[tokio::test]
-async fn a_far_end_that_hangs_is_left_at_the_deadline_and_leaves_it_open() {
+async fn a_far_end_that_hangs_is_given_up_at_the_deadline_with_an_unknown_outcome() {
     let far = Far::start(|_, mut stream, seen| async move {
         seen.request(&mut stream).await;
         until_closed(&mut stream).await;
@@ -106,7 +107,7 @@ async fn a_far_end_that_hangs_is_left_at_the_deadline_and_leaves_it_open() {
     .await;
     let egress = egress();
     no_answer(&post_hastily(&far, &egress, "x").await);
-    // Also in the middle of an answer, and on a connection that was kept.
+    // Also in the middle of an answer, and on a kept connection.
     let far = Far::start(|_, mut stream, seen| async move {
         seen.request(&mut stream).await;
         let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -130,7 +131,7 @@ async fn an_answer_that_is_too_large_is_not_read_to_its_end() {
         let mut chunk = b"10000\r\n".to_vec();
         chunk.resize(chunk.len() + 0x10000, b'x');
         chunk.extend(b"\r\n");
-        // Until the client has enough of it.
+        // Until the client stops reading.
         while stream.write_all(&chunk).await.is_ok() {}
     })
     .await;
@@ -164,7 +165,7 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 }
 
 #[tokio::test]
-async fn what_is_not_allowed_or_not_public_is_not_even_connected_to() {
+async fn addresses_that_are_not_allowed_or_not_public_are_never_connected_to() {
     let far = Far::answering("").await;
     let (egress, secrets) = (egress(), Secrets::default());
     let request = far.request("POST", "http", "x");

@@ -1,5 +1,6 @@
-//! Bodies that are small to send and large to read: each is taken or refused with
-//! words, soon, and the host has little more memory than before.
+//! Bodies that are small to send and expensive to read: each is accepted or
+//! refused with a reason, quickly, and the host uses little more memory than
+//! before.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -14,19 +15,19 @@ use crate::crash::{address, prepare_on, start_on};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    json_that_is_made_to_hurt_hurts_nobody,
+    hostile_json_harms_neither_the_host_nor_other_senders,
 }
 
 /// Nearly the largest body.
 const SIZE: usize = 4_000_000;
 
-/// A sender waits for its answer no longer.
+/// The longest that a sender waits for its answer.
 const LATEST: Duration = Duration::from_secs(60);
 
-/// What all of them may need beside each other, one after the other.
+/// The memory that all of them together may need, one after the other.
 const MOST: u64 = 256 << 20;
 
-async fn json_that_is_made_to_hurt_hurts_nobody(on: On) {
+async fn hostile_json_harms_neither_the_host_nor_other_senders(on: On) {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = prepare_on(&on, folder.path()).await;
     let service = start_on(&on, folder.path(), &[]).await;
@@ -52,7 +53,7 @@ async fn json_that_is_made_to_hurt_hurts_nobody(on: On) {
     assert_eq!(after.send().await.expect(200).json()["status"], "converted");
     assert!(service.stop());
     let figure = format!(
-        "{} bodies of up to 4 MB to {} addresses (nesting, numbers, keys, elements, escapes, compressed): {} taken, {} refused with words, the slowest answer {:.1} s ({}), {} MiB more memory at most",
+        "{} bodies of up to 4 MB to {} addresses (nesting, numbers, keys, elements, escapes, compressed): {} taken, {} refused with a reason, the slowest answer {:.1} s ({}), {} MiB more memory at most",
         bombs.len(),
         targets.len(),
         heard.taken,
@@ -147,7 +148,7 @@ fn bombs() -> Vec<(&'static str, Bomb)> {
     ]
 }
 
-/// Sixty-four megabytes of blanks, compressed.
+/// 64 MB of blanks, compressed.
 fn zipped() -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     let part = vec![b' '; 1 << 20];
@@ -157,7 +158,8 @@ fn zipped() -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// The status, or None where it was closed while it was still sent.
+/// Returns the status, or `None` if the connection was closed while the body was
+/// still being sent.
 async fn one(
     service: &Service,
     keys: &Value,

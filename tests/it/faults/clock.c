@@ -1,5 +1,5 @@
 /* A machine whose clock is set: the time of day is ahead by the seconds in the file that
- * CLOCK_AHEAD names. Clocks that only count go on as they are. */
+ * CLOCK_AHEAD names. Monotonic clocks are unchanged. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-//! The clocks of the host and of its database are set an hour ahead and back while
+//! The clocks of the host and of its database jump an hour ahead and back while
 //! leads come in and are read.
 
 use std::path::Path;
@@ -59,7 +59,7 @@ async fn clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row(on: On) {
     let data = service.address("data");
     assert_each_once(data, key(&keys), &sent.acknowledged).await;
     follower.assert_saw_all(data, key(&keys)).await;
-    // The clocks were really set.
+    // Checks that the clocks really jumped.
     let span = span(&exported(data, key(&keys), "deals").await);
     assert!(
         span >= Duration::from_secs(3_500),
@@ -67,7 +67,7 @@ async fn clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row(on: On) {
     );
     assert!(service.stop());
     let figure = format!(
-        "{steps} steps of an hour, ahead and back: {} leads acknowledged, 0 lost, 0 twice, no row passed over by a client of the export; the longest time without an acknowledged lead {:.1} s",
+        "{steps} steps of an hour, ahead and back: {} leads acknowledged, 0 lost, 0 twice, no row missed by an export client; the longest time without an acknowledged lead {:.1} s",
         sent.acknowledged.len(),
         sent.longest_pause().as_secs_f64()
     );
@@ -75,14 +75,14 @@ async fn clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row(on: On) {
 }
 
 async fn turn(on: &On, ahead: &Path, seconds: i64) {
-    // Read as a whole, whenever it is read.
+    // Replaced atomically, so that a reader sees a whole file.
     let new = ahead.with_extension("new");
     std::fs::write(&new, seconds.to_string()).expect("a file");
     std::fs::rename(&new, ahead).expect("a file");
     on.shift_clock(seconds * 1_000_000).await;
 }
 
-/// From the first stamp to the last.
+/// Returns the time from the first stamp to the last.
 fn span(rows: &[serde_json::Value]) -> Duration {
     let stamps = rows.iter().map(|row| {
         let text = row["cursor_at"].as_str().expect("a stamp");

@@ -1,6 +1,6 @@
-//! What the service has to bear beside what stands with its parts: each test does one
-//! thing to the program itself, and tells what it measured. The sizes are those of
-//! every run of the tests; `cargo xtask faults` sets larger ones.
+//! Faults that no other folder covers: each test does one thing to the program itself
+//! and reports a figure. The sizes are those of a usual run; `cargo xtask faults`
+//! sets larger ones.
 
 mod bombs;
 mod clock;
@@ -17,7 +17,7 @@ use std::process::Command;
 use leadhost_tests::program::binary;
 use leadhost_tests::{On, Service};
 
-/// The program, begun by a shell that first does this to itself.
+/// The program, started by a shell that first runs this.
 fn after(preparation: &str) -> Command {
     let mut shell = Command::new("sh");
     shell
@@ -26,7 +26,7 @@ fn after(preparation: &str) -> Command {
     shell
 }
 
-/// Starts a service off the threads that serve the test.
+/// Starts a service, without blocking the threads of the test.
 async fn start_as(program: Command, on: &On, folder: &Path, flags: &[&str]) -> Service {
     tokio::task::block_in_place(|| Service::start_as(program, on, folder, flags))
 }

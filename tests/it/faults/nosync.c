@@ -1,4 +1,4 @@
-/* A disk that says it has synced and has not. */
+/* A disk that reports syncs without doing them. */
 int fsync(int fd) {
   (void)fd;
   return 0;

@@ -1,6 +1,5 @@
-//! Three times the leads that a host can take are offered to it, by senders that wait
-//! for nobody: as many as ever are taken, the others hear that they come again, and
-//! when it is over all is as before.
+//! An open-loop load of three times the host's capacity: the host accepts as many leads
+//! as before, asks the others to retry, and afterwards everything is as before.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -24,59 +23,59 @@ use crate::crash::{address, prepare_on};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    three_times_the_capacity_is_borne,
+    a_host_withstands_three_times_its_capacity,
 }
 
-/// Senders that each wait for their answer, at first.
+/// The first number of senders that each wait for their answers.
 const FEWEST: usize = 16;
 
-/// Seconds of a run beside other tests, which only looks whether all goes well.
+/// Seconds of a run next to other tests, which only checks correctness.
 const SHORT: usize = 5;
 
-/// More senders than these get no more taken than so many times as much.
+/// If doubling the senders raises the throughput by less than this factor, there are enough.
 const HARDLY_MORE: f64 = 1.1;
 
-/// What is offered, of what can be taken.
+/// The offered load, as a multiple of the capacity.
 const TIMES: usize = 3;
 
-/// Past which a sender has given its lead up.
+/// After this time a sender gives its lead up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Between two moments at which leads are sent.
+/// The interval at which leads are sent.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Addresses that they come from: one alone would meet the bound of an address.
+/// The source addresses: a single one would reach the limit of an address.
 const ADDRESSES: usize = 8;
 
-/// What this process opens beside the sockets of its senders, and no more in all. Half of
-/// those are of connections that wait for their next lead.
+/// The files that this process opens besides the sockets of its senders, and the most in
+/// total. Half of the sockets are connections that wait for their next lead.
 const OWN_FILES: u64 = 500;
 const MOST_FILES: u64 = 65_536;
 
-/// A sender that begins so much after its moment was kept from it by this machine.
+/// A sender that starts this much too late was delayed by this machine.
 const LATE: Duration = Duration::from_secs(1);
 
-/// Of a hundred leads, more than so many that were late: not what is to be measured.
+/// If more than this percentage of leads was late, the run measures nothing.
 const TOO_MANY_LATE: usize = 10;
 
-/// Leads one after the other that are answered as in calm, after which all is well.
+/// This many consecutive leads with normal latency mean that the host has recovered.
 const WELL: usize = 20;
 
-/// Of a machine that is measured while others use it, only that it goes on can be held.
+/// On a machine with other load, only the recovery itself can be checked.
 const LATEST_RECOVERY: Duration = Duration::from_secs(60);
 
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
-async fn three_times_the_capacity_is_borne(on: On) {
+async fn a_host_withstands_three_times_its_capacity(on: On) {
     let seconds = figures::size("LEADHOST_OVERLOAD_SECONDS", SHORT);
     let lasts = match on {
         On::Sqlite => seconds,
-        // The share of the run that a second store gets.
+        // The second store gets a share of the run.
         On::Postgres(_) => seconds.div_ceil(3),
     };
     let lasts = Duration::from_secs(lasts as u64);
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Where it stays as it was, more of the senders find no connection.
+    // If the limit cannot be raised, more of the senders find no connection.
     let _ = setrlimit(Resource::Nofile, limit);
     let files = getrlimit(Resource::Nofile).current.unwrap_or(MOST_FILES);
     let sockets = usize::try_from(files.min(MOST_FILES).saturating_sub(OWN_FILES) / 2);
@@ -110,7 +109,7 @@ async fn three_times_the_capacity_is_borne(on: On) {
     assert_eq!(storm.wrong, [""; 0], "answers that break the interface");
     if storm.late * 100 > storm.offered * TOO_MANY_LATE {
         eprintln!(
-            "LEFT OUT: this machine's processors do not carry the senders beside the service: {} of {} leads could not be sent in time",
+            "LEFT OUT: this machine's processors cannot run the senders next to the service: {} of {} leads could not be sent in time",
             storm.late, storm.offered
         );
         return;
@@ -118,7 +117,7 @@ async fn three_times_the_capacity_is_borne(on: On) {
 
     let goodput = storm.taken as f64 / lasts.as_secs_f64() / calm.each_second * 100.0;
     let figure = format!(
-        "capacity {:.0} leads/s of {} senders that wait, then {:.0}/s offered for {} s: goodput {goodput:.0} % of the capacity, {} told to come again, {} gave up after {} s, {} without a connection or an answer; normal answers {:.1} s after the end; memory {} MiB at most, {} MiB before; {}",
+        "capacity {:.0} leads/s of {} senders that wait, then {:.0}/s offered for {} s: goodput {goodput:.0} % of the capacity, {} asked to retry, {} gave up after {} s, {} without a connection or an answer; normal answers {:.1} s after the end; memory {} MiB at most, {} MiB before; {}",
         calm.each_second,
         calm.senders,
         storm.offered as f64 / lasts.as_secs_f64(),
@@ -140,8 +139,9 @@ async fn three_times_the_capacity_is_borne(on: On) {
     assert!(recovery < LATEST_RECOVERY, "{figure}");
 }
 
-/// The service, and the processor of the senders that it leaves alone: machines of their
-/// own have them, too. None where there is one for both, or many tests run at once.
+/// The service, and a processor for the senders that the service does not use, as if they
+/// were separate machines. `None` if there are too few processors, or if many tests run
+/// at once.
 fn apart(seconds: usize) -> (Command, Option<usize>) {
     let all = std::thread::available_parallelism().map_or(1, NonZero::get);
     let others = all.checked_sub(2).filter(|_| seconds > SHORT);
@@ -155,7 +155,7 @@ fn apart(seconds: usize) -> (Command, Option<usize>) {
     (program, Some(all - 1))
 }
 
-/// What comes of that on a thread of its own, which keeps to this processor.
+/// Runs the work on its own thread, pinned to this processor.
 async fn on_processor<T: Send + 'static>(
     processor: Option<usize>,
     work: impl Future<Output = T> + Send + 'static,
@@ -175,15 +175,15 @@ async fn on_processor<T: Send + 'static>(
     ended.await.expect("no panic").expect("no panic")
 }
 
-/// What is taken from senders that wait for their answers.
+/// The throughput of senders that wait for their answers.
 struct Calm {
     each_second: f64,
     senders: usize,
-    /// Of a hundred answers one took longer.
+    /// The latency that one in a hundred answers exceeded.
     slow: Duration,
 }
 
-/// Twice as many senders are tried as before, until they get hardly more taken.
+/// Doubles the number of senders until the throughput hardly grows.
 async fn capacity(
     to: SocketAddr,
     path: &str,
@@ -201,7 +201,7 @@ async fn capacity(
             unacknowledged: Unacknowledged::Again,
             first: Vec::new(),
         });
-        // The first ones find nothing warm.
+        // The first leads only warm the host up.
         load.reaches(500).await;
         let (before, begun) = (load.acknowledged(), Instant::now());
         tokio::time::sleep(lasts).await;
@@ -223,7 +223,7 @@ async fn capacity(
     }
 }
 
-/// What came of those who wait for nobody.
+/// The result of an open-loop load.
 #[derive(Default)]
 struct Storm {
     offered: usize,
@@ -236,12 +236,12 @@ struct Storm {
     acknowledged: BTreeSet<String>,
 }
 
-/// Those who wait for nobody, and what they have.
+/// Open-loop senders, and their resources.
 #[derive(Clone)]
 struct Senders {
     to: SocketAddr,
     what: Arc<What>,
-    /// Connections that wait for their next lead, of each address.
+    /// For each address, the connections that wait for their next lead.
     idle: Arc<Vec<Mutex<Vec<Caller>>>>,
     sockets: Arc<Semaphore>,
 }
@@ -257,7 +257,7 @@ async fn crowd(
     let mut most = 0;
     let begun = Instant::now();
     let mut ticks = tokio::time::interval(TICK);
-    // A late tick sends what is due by then, at once.
+    // A late tick sends everything that is due, at once.
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
     while begun.elapsed() < lasts {
         ticks.tick().await;
@@ -281,7 +281,7 @@ async fn crowd(
     (storm, most.max(memory()))
 }
 
-/// What one sender heard.
+/// The outcome for one sender.
 enum Heard {
     Taken(String),
     Refused,
@@ -293,7 +293,7 @@ enum Heard {
 }
 
 impl Storm {
-    /// Only what is taken while it lasts is goodput; what comes after it is kept, too.
+    /// Only leads accepted during the load are goodput; later ones are stored too.
     fn count(&mut self, heard: Heard, in_time: bool) {
         match heard {
             Heard::Taken(id) => {
@@ -322,7 +322,7 @@ impl Senders {
         let mut caller = waiting.unwrap_or_else(|| Caller::from(from));
         let told = caller.tell(self.to, &self.what, &id);
         match tokio::time::timeout(PATIENCE, told).await {
-            // Its connection ends with it.
+            // Its connection is closed with it.
             Err(_) => Heard::GaveUp,
             Ok(None) => Heard::Nothing,
             Ok(Some(Err(why))) => Heard::Wrong(why),
@@ -338,10 +338,10 @@ impl Senders {
     }
 }
 
-/// How long it takes until answers are as they were, asked one after the other.
+/// Measures the time until sequential requests have normal latency again.
 async fn recovery(to: SocketAddr, path: &str, calm: Duration) -> Duration {
     let what = What::Leads(path.to_owned());
-    // A machine that others use as well answers no two in the same time.
+    // On a machine with other load no two answers take the same time.
     let normal = (calm * 3).max(Duration::from_millis(100));
     let over = Instant::now();
     let (mut well, mut since) = (0, over);

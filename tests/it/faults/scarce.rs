@@ -1,4 +1,4 @@
-//! A host that has little: few files to open, or little memory.
+//! A host with scarce resources: few file descriptors, or little memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::crash::{WORKSPACE, address, applied_with, portal, prepare_on};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    with_256_files_idle_connections_make_room_and_leads_go_on,
+    with_256_files_idle_connections_make_room_and_leads_are_still_accepted,
     in_256_megabytes_plugins_bodies_and_pages_fit_together,
 }
 
@@ -32,10 +32,10 @@ fn load(service: &Service, keys: &Value) -> Load {
     })
 }
 
-/// More connections than there are files.
+/// More connections than file descriptors.
 const CROWD: usize = 800;
 
-async fn with_256_files_idle_connections_make_room_and_leads_go_on(on: On) {
+async fn with_256_files_idle_connections_make_room_and_leads_are_still_accepted(on: On) {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = prepare_on(&on, folder.path()).await;
     let service = start_as(after("ulimit -n 256"), &on, folder.path(), &[]).await;
@@ -45,10 +45,10 @@ async fn with_256_files_idle_connections_make_room_and_leads_go_on(on: On) {
     for number in 0..CROWD {
         let stream = TcpStream::connect(service.address("gateway")).await;
         let mut stream = stream.expect("it listens");
-        // Of every two one says something.
+        // Every second one sends a request.
         if number % 2 == 0 {
             let asked = stream.write_all(b"GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n");
-            // One that was sent away meanwhile cannot.
+            // One that was closed meanwhile cannot.
             let _ = asked.await;
         }
         crowd.push(stream);
@@ -70,7 +70,7 @@ async fn with_256_files_idle_connections_make_room_and_leads_go_on(on: On) {
     );
     assert!(service.stop());
     let figure = format!(
-        "256 files and {CROWD} connections that idle, beside {SENDERS} senders: {} leads acknowledged, 0 lost, 0 twice, {away} idle connections sent away; the longest time without an acknowledged lead {:.1} s",
+        "256 files and {CROWD} idle connections, next to {SENDERS} senders: {} leads acknowledged, 0 lost, 0 twice, {away} idle connections closed; the longest time without an acknowledged lead {:.1} s",
         sent.acknowledged.len(),
         sent.longest_pause().as_secs_f64()
     );
@@ -80,23 +80,23 @@ async fn with_256_files_idle_connections_make_room_and_leads_go_on(on: On) {
 fn number_of(metrics: &str, name: &str) -> u64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|line| line.trim().parse().ok());
-    number.unwrap_or_else(|| panic!("{name} is told"))
+    number.unwrap_or_else(|| panic!("the metric {name} is reported"))
 }
 
-/// What the host has: 256 MB.
+/// The memory of the host: 256 MB.
 const BYTES: u64 = 256_000_000;
 
-/// Connections whose plugin fills its memory, nearly all that a call may have.
+/// Connections whose plugin fills nearly all the memory that a call may have.
 const HEAVY: usize = 3;
 
-/// Deliveries of nearly the largest size, which come at once.
+/// Concurrent deliveries of nearly the largest size.
 const LARGE: usize = 48;
 
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
     let Some(group) = Group::of(BYTES) else {
         eprintln!(
-            "LEFT OUT: no control group with a bound of memory can be made here, which takes root; the peak of a host with narrow bounds stands for it"
+            "LEFT OUT: no control group with a memory limit can be created here, which needs root; the peak of a host with narrow bounds covers it"
         );
         return;
     };
@@ -145,7 +145,7 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
     for sender in large {
         match sender.await.expect("no panic") {
             Some(200) => taken += 1,
-            // Told to come again, or closed while it was still sending.
+            // Asked to retry, or closed while it was still sending.
             Some(503) | None => shed += 1,
             Some(other) => panic!("{other}"),
         }
@@ -173,13 +173,13 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
             .or(list["deliveries"].as_array())
             .map_or(0, Vec::len);
     }
-    assert_eq!(kept, heavy, "what was acknowledged is kept");
+    assert_eq!(kept, heavy, "every acknowledged delivery is kept");
     assert_each_once(data, key(&keys), &sent.acknowledged).await;
     follower.assert_saw_all(data, key(&keys)).await;
     let most = group.most();
     assert!(service.stop());
     let figure = format!(
-        "a control group of 256 MB: {} leads of {SENDERS} senders, {LARGE} deliveries of 3.9 MB at once ({taken} taken, {shed} told to come again), {HEAVY} connections whose calls fill 95 MiB each ({heavy} deliveries, all kept and tried): 0 killed, 0 acknowledged lost, {} MB used at most, files that the kernel keeps included",
+        "a control group of 256 MB: {} leads of {SENDERS} senders, {LARGE} deliveries of 3.9 MB at once ({taken} taken, {shed} asked to retry), {HEAVY} connections whose calls fill 95 MiB each ({heavy} deliveries, all kept and tried): 0 killed, 0 acknowledged lost, {} MB used at most, files that the kernel keeps included",
         sent.acknowledged.len(),
         most / 1_000_000
     );
@@ -198,11 +198,12 @@ fn large(service: &Service, path: &str) -> Vec<tokio::task::JoinHandle<Option<u1
     senders.collect()
 }
 
-/// A control group with a bound of memory, of either version; gone when it is dropped.
+/// A control group with a memory limit, of either version. It is removed when it is
+/// dropped.
 struct Group(PathBuf);
 
 impl Group {
-    /// None where it cannot be made.
+    /// `None` if it cannot be created.
     fn of(bytes: u64) -> Option<Self> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -215,7 +216,7 @@ impl Group {
             let folder = Path::new(root).join(&name);
             std::fs::create_dir(&folder).ok()?;
             let group = Self(folder);
-            // Where memory is not counted there is no such file.
+            // If memory is not accounted, there is no such file.
             let bounded = group.0.join(bound).exists()
                 && std::fs::write(group.0.join(bound), bytes.to_string()).is_ok();
             bounded.then_some(group)
@@ -233,13 +234,13 @@ impl Group {
         texts.filter_map(Result::ok).collect()
     }
 
-    /// Processes that the kernel ended because there was no memory left.
+    /// The number of processes that the kernel killed for lack of memory.
     fn kills(&self) -> u64 {
         let text = self.read(&["memory.oom_control", "memory.events"]);
         number_of(&text, "oom_kill ")
     }
 
-    /// Bytes that were used at most.
+    /// The peak of used bytes.
     fn most(&self) -> u64 {
         let text = self.read(&["memory.max_usage_in_bytes", "memory.peak"]);
         text.trim().parse().expect("the kernel counts")
@@ -248,7 +249,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // It stays while a process is in it: one whose test has failed.
+        // It stays while a process is in it, for example after a failed test.
         let _ = std::fs::remove_dir(&self.0);
     }
 }

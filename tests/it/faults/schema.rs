@@ -1,5 +1,5 @@
-//! The program is killed while it makes a store's schema: the next start finds nothing
-//! yet, or all of it.
+//! The program is killed while it creates a store's schema: the next start finds nothing,
+//! or all of it.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -12,7 +12,7 @@ use leadhost_tests::{On, figures};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    a_schema_that_is_killed_half_way_is_whole_at_the_next_start,
+    a_schema_creation_that_is_killed_is_completed_by_the_next_start,
 }
 
 /// Starts that are killed.
@@ -20,13 +20,13 @@ fn kills(on: &On) -> u32 {
     let kills = figures::size("LEADHOST_SCHEMA_KILLS", 10);
     let kills = match on {
         On::Sqlite => kills,
-        // Each has a database of its own.
+        // Each has its own database.
         On::Postgres(_) => kills / 2,
     };
     u32::try_from(kills).expect("not so many")
 }
 
-async fn a_schema_that_is_killed_half_way_is_whole_at_the_next_start(on: On) {
+async fn a_schema_creation_that_is_killed_is_completed_by_the_next_start(on: On) {
     let kills = kills(&on);
     let first = store(&on).await;
     let folder = tempfile::tempdir().expect("a folder");
@@ -58,7 +58,7 @@ async fn a_schema_that_is_killed_half_way_is_whole_at_the_next_start(on: On) {
     figures::tell("migration", Some(&on), None, &figure);
 }
 
-/// A store of its own of the same kind.
+/// A separate store of the same kind.
 async fn store(on: &On) -> On {
     match on {
         On::Sqlite => On::Sqlite,
@@ -69,7 +69,8 @@ async fn store(on: &On) -> On {
     }
 }
 
-/// What a store has: tables with their columns, what else its schema says, and its own row.
+/// Returns the number of columns, the version of the schema or the number of its policies, and
+/// the number of rows about the store itself.
 async fn state(on: &On, folder: &Path) -> (i64, i64, i64) {
     let (columns, version) = match on {
         On::Sqlite => (
@@ -92,7 +93,7 @@ fn start(on: &On, folder: &Path) -> Service {
     tokio::task::block_in_place(|| Service::start_on(on, folder, &[]))
 }
 
-/// Begins to serve and is killed after so long; whether it was ready by then.
+/// Starts to serve and is killed after this time. Returns whether it was ready by then.
 fn begin(on: &On, folder: &Path, after: Duration) -> bool {
     let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
     let mut child = command(folder, &[&["serve"], &ports[..]].concat())
@@ -101,7 +102,7 @@ fn begin(on: &On, folder: &Path, after: Duration) -> bool {
         .stderr(Stdio::null())
         .spawn()
         .expect("the program starts");
-    // The moment is the fault itself, and no waiting for its effect.
+    // The pause is the fault itself; nothing waits for its effect.
     tokio::task::block_in_place(|| {
         tokio::runtime::Handle::current().block_on(tokio::time::sleep(after));
     });

@@ -1,4 +1,4 @@
-//! Leads come in and are read, for long: nothing fails, and memory stays what it was.
+//! A long load of leads and reads: nothing fails, and memory does not grow.
 
 use std::time::{Duration, Instant};
 
@@ -15,14 +15,14 @@ leadhost_tests::on_every_store! {
 
 const SENDERS: usize = 8;
 
-/// Leads after which everything that is kept for later is there.
+/// After this many leads all caches are filled.
 const WARM: usize = 1_000;
 
 async fn under_load_for_long_nothing_fails_and_memory_does_not_grow(on: On) {
     let seconds = figures::size("LEADHOST_SOAK_SECONDS", 10);
     let seconds = match on {
         On::Sqlite => seconds,
-        // The share of the run that a second store gets.
+        // The second store gets a share of the run.
         On::Postgres(_) => seconds.div_ceil(2),
     };
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,6 +1,6 @@
-//! Nobody hears 2xx before the commit is synced. The system's calls of the program are
-//! written down by strace, in their order: the bytes that bring a lead into the log of
-//! the file, the sync of that log, the bytes that answer.
+//! No 2xx before the commit is synced. strace records the system calls of the program in
+//! order: the write of a lead to the log of the file, the sync of that log, the write of
+//! the answer.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -18,11 +18,11 @@ use crate::crash::{address, prepare};
 
 const SENDERS: usize = 16;
 
-/// With what the id of each lead begins; so many digits follow.
+/// The prefix of each lead's id, followed by this many digits.
 const NAME: &[u8] = b"synced-";
 const DIGITS: usize = 7;
 
-/// More than a page of the file, so that whole pages are written down.
+/// More than a page of the file, so that whole pages are recorded.
 const STRING: &str = "6000";
 
 const CALLS: &str = "trace=write,pwrite64,writev,pwritev,sendto,sendmsg,fsync,fdatasync";
@@ -44,9 +44,9 @@ async fn nothing_is_acknowledged_before_its_commit_is_synced() {
     figures::tell("sync", Some(&On::Sqlite), None, &figure);
 }
 
-/// The same look finds them where nothing is synced.
+/// The control: the same analysis finds early answers on a disk that never syncs.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_disk_that_never_syncs_is_found_out() {
+async fn a_disk_that_never_syncs_is_detected() {
     const COUNT: usize = 100;
     let tools = tempfile::tempdir().expect("a folder");
     let library = preloaded(tools.path(), NO_SYNC);
@@ -58,8 +58,8 @@ async fn a_disk_that_never_syncs_is_found_out() {
     figures::tell("sync", Some(&On::Sqlite), None, &figure);
 }
 
-/// What the calls of the program were while so many leads came in; None, after
-/// saying so, where they cannot be seen.
+/// Records the calls of the program while this many leads come in. `None`, after printing
+/// the reason, if they cannot be traced.
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 async fn watched(count: usize, preload: Option<&Path>) -> Option<Seen> {
     let looks = Command::new("strace")
@@ -67,7 +67,9 @@ async fn watched(count: usize, preload: Option<&Path>) -> Option<Seen> {
         .stderr(Stdio::null())
         .status();
     if !looks.is_ok_and(|status| status.success()) {
-        eprintln!("LEFT OUT: the calls of the program cannot be seen here; apt-get install strace");
+        eprintln!(
+            "LEFT OUT: the system calls of the program cannot be traced here; apt-get install strace"
+        );
         return None;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -76,7 +78,7 @@ async fn watched(count: usize, preload: Option<&Path>) -> Option<Seen> {
     let tools = tempfile::tempdir().expect("a folder");
     let calls = tools.path().join("calls");
     let mut program = Command::new("strace");
-    // The process that is started becomes the program, and the one that looks is another.
+    // The started process becomes the program, and the tracer is another one.
     program.args(["-D", "-f", "-y", "--seccomp-bpf"]);
     program.args(["-s", STRING, "-e", CALLS, "-e", "signal=none", "-o"]);
     program.arg(&calls);
@@ -124,18 +126,19 @@ async fn watched(count: usize, preload: Option<&Path>) -> Option<Seen> {
     Some(seen.await.expect("no panic"))
 }
 
-/// What was seen, call after call.
+/// The analysis of the calls, one after the other.
 #[derive(Default)]
 struct Seen {
     answered: usize,
-    /// Leads that were answered before a sync of what was written of them had ended.
+    /// Leads that were answered before the sync of their write had ended.
     early: Vec<usize>,
     syncs: usize,
-    /// The call that brought each into the log of the file, by its place among all.
+    /// The call that wrote each lead to the log of the file, by its place among all
+    /// calls.
     written: HashMap<usize, usize>,
-    /// Syncs that have ended cover every call before this one.
+    /// Completed syncs cover every call before this one.
     covered: usize,
-    /// Calls that have begun and not ended, by their thread.
+    /// Calls that have begun and not ended, by thread.
     begun: HashMap<Vec<u8>, Begun>,
     /// A lead is answered once.
     heard: HashSet<usize>,
@@ -162,7 +165,7 @@ impl Seen {
         seen
     }
 
-    /// One line: a thread, and its call, or the beginning or the end of it.
+    /// Reads one line: a thread and its call, or the beginning or the end of a call.
     fn call(&mut self, place: usize, line: &[u8]) {
         let Some(end) = line.iter().position(u8::is_ascii_whitespace) else {
             return;
@@ -177,7 +180,7 @@ impl Seen {
             return;
         }
         let name = call.split(|byte| *byte == b'(').next().unwrap_or(call);
-        // Of the file that the call is about.
+        // The file that the call is about.
         let target = call.split(|byte| *byte == b'>').next().unwrap_or(call);
         let is_log = target.ends_with(b"leadhost.db-wal");
         let is_sync = [&b"fsync"[..], b"fdatasync"].contains(&name);
@@ -202,7 +205,7 @@ impl Seen {
         }
     }
 
-    /// What comes later of a lead is of other commits, which rewrite its page.
+    /// A later write of a lead belongs to another commit that rewrites its page.
     fn wrote(&mut self, place: usize, leads: &[usize]) {
         for lead in leads {
             self.written.entry(*lead).or_insert(place);
@@ -226,7 +229,7 @@ impl Seen {
     }
 }
 
-/// The numbers of the leads that are named.
+/// Returns the numbers of the leads that the call names.
 fn leads(call: &[u8]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut rest = call;

@@ -13,7 +13,8 @@ use leadhost_tests::{On, figures};
 use super::{key, start_as};
 use crate::crash::{WORKSPACE, address, portal, start_on};
 
-/// An earlier build, where the tester has one; and what the two are called.
+/// The variables for an earlier build, if the tester has one, and for the names of the
+/// two builds.
 const BEFORE: &str = "LEADHOST_PROGRAM_BEFORE";
 const BUILDS: &str = "LEADHOST_BUILDS";
 
@@ -66,12 +67,12 @@ async fn hosts_that_are_replaced_one_by_one_cost_no_lead() {
     for (place, folder) in [first, second].into_iter().enumerate() {
         let host = hosts.remove(0);
         let ended = tokio::task::block_in_place(|| host.stop());
-        assert!(ended, "host {place} ends well");
+        assert!(ended, "host {place} exits successfully");
         let host = start_on(&on, folder, &[]).await;
         gateways.replace(place, host.address("gateway"));
         readers.replace(place, host.address("data"));
         hosts.push(host);
-        // Both builds serve beside each other.
+        // Both builds serve side by side.
         load.goes_on(300).await;
     }
     let sent = load.stop().await;
@@ -84,7 +85,7 @@ async fn hosts_that_are_replaced_one_by_one_cost_no_lead() {
         .iter()
         .filter(|attempt| attempt.status.is_none());
     let figure = format!(
-        "{}: 2 hosts replaced one by one beside {SENDERS} senders, {} leads acknowledged, 0 lost, 0 twice, {} requests refused or not connected, all taken when they came again; no row passed over by a client of the export; the longest time without an acknowledged lead {:.1} s",
+        "{}: 2 hosts replaced one by one beside {SENDERS} senders, {} leads acknowledged, 0 lost, 0 twice, {} requests refused or not connected, all accepted on retry; no row missed by an export client; the longest time without an acknowledged lead {:.1} s",
         builds.display(),
         sent.acknowledged.len(),
         cut.count() + sent.count(503),

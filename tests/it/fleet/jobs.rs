@@ -1,4 +1,4 @@
-//! A periodic job has one doer at a time.
+//! A periodic job has one holder at a time.
 
 use std::time::Duration;
 
@@ -18,18 +18,18 @@ async fn a_job_is_held_by_one_and_its_fence_grows_when_it_changes_hands(on: On) 
     let store = host.store();
     let (one, two) = (HostId::new(Micros(0)), HostId::new(Micros(0)));
     let first = store.hold_job("count", one, 60).await.unwrap();
-    let first = first.expect("nobody holds it");
+    let first = first.expect("the job is free");
     assert_eq!(store.hold_job("count", two, 60).await.unwrap(), None);
     let again = store.hold_job("count", one, 60).await.unwrap();
-    assert_eq!(again, Some(first), "going on is no change");
+    assert_eq!(again, Some(first), "renewing keeps the fencing token");
     let other = store.hold_job("another", two, 60).await.unwrap();
-    assert!(other.is_some(), "jobs do not know each other");
+    assert!(other.is_some(), "jobs are independent");
 
     store.leave_job("count", two).await.unwrap();
     assert_eq!(
         store.hold_job("count", two, 60).await.unwrap(),
         None,
-        "only its holder leaves it"
+        "only its holder releases it"
     );
     store.leave_job("count", one).await.unwrap();
     let second = store.hold_job("count", two, 60).await.unwrap();
@@ -48,7 +48,7 @@ async fn a_job_whose_holder_falls_silent_is_taken_over() {
         store.hold_job("count", alive, 60).await.unwrap()
     })
     .await;
-    assert!(second > first.expect("nobody held it"));
+    assert!(second > first.expect("the job was free"));
     assert_eq!(store.hold_job("count", dead, 60).await.unwrap(), None);
 }
 
@@ -64,15 +64,15 @@ async fn a_host_that_stops_leaves_its_jobs_to_the_others_and_is_forgotten() {
     })
     .await;
     let mut job = Job::new("sweep");
-    // Whoever of the two has it: the other one gets it when that one stops.
-    let (stays, goes) = match job.hold(&one.app).await.unwrap() {
+    // The host that does not hold the job gets it when the holder stops.
+    let (stays, goes) = match job.hold(&one.app.pipeline).await.unwrap() {
         Some(_) => (&two, &one),
         None => (&one, &two),
     };
     goes.stop(Duration::from_secs(5)).await;
     let mut job = Job::new("sweep");
     until("the other one sweeps", async || {
-        job.hold(&stays.app).await.unwrap()
+        job.hold(&stays.app.pipeline).await.unwrap()
     })
     .await;
     let hosts = until("the one that stopped is forgotten", async || {
@@ -80,6 +80,6 @@ async fn a_host_that_stops_leaves_its_jobs_to_the_others_and_is_forgotten() {
         (hosts.len() == 1).then_some(hosts)
     })
     .await;
-    assert_eq!(hosts[0].id, stays.app.fleet.host());
+    assert_eq!(hosts[0].id, stays.app.pipeline.fleet.host());
     assert!(hosts[0].alive);
 }

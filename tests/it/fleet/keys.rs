@@ -1,4 +1,4 @@
-//! What an operator changes on one host counts on the others.
+//! An operator's change on one host takes effect on the others.
 
 use leadhost::domain::key::KeyKind;
 use leadhost_tests::guests;
@@ -19,7 +19,7 @@ async fn a_key_that_is_revoked_on_one_host_is_dead_on_the_others_at_once() {
     let admin = one.admin_key().await;
     let revoked = one.admin("DELETE", &format!("/admin/v1/keys/{id}"));
     revoked.bearer(&admin).send().await.expect(200);
-    // The clock stands, so that what is believed does not end by its age.
+    // The clock stands, so that no cached key expires by its age.
     until("the key is dead", async || {
         (ask().send().await.status == 401).then_some(())
     })

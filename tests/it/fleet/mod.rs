@@ -1,5 +1,5 @@
-//! Several hosts on one database, each a whole one, and what they owe to each
-//! other: the same versions, the same keys, one rate, one doer of each job.
+//! Several hosts on one database, and what they share: the same versions, the same
+//! keys, one rate limit, one holder of each job.
 
 mod jobs;
 mod keys;
@@ -10,11 +10,12 @@ mod start;
 
 use leadhost_tests::{Host, On, Options, guests};
 
-/// Hosts of these names on a database of their own; none where no server can be had.
+/// Starts hosts with these names on their own database; `None` if no server is
+/// available.
 async fn fleet<const N: usize>(names: [&'static str; N]) -> Option<[Host; N]> {
     let on = On::postgres().await?;
-    // Built before there is a host: all share a thread, and one that says nothing
-    // while this waits is taken for dead.
+    // Built before there is a host: all hosts share a thread, and one without a
+    // heartbeat during the build would count as dead.
     guests::misbehave();
     let mut hosts: Vec<Host> = Vec::new();
     for name in names {

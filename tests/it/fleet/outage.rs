@@ -1,4 +1,4 @@
-//! A host that loses the database says so at once, and comes back by itself.
+//! A host that loses the database reports that at once, and recovers by itself.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use leadhost_tests::proxy::Proxy;
 use leadhost_tests::{On, Service, until};
 use tempfile::TempDir;
 
-/// A service whose way to the database may be cut.
+/// A service whose network to the database may be cut.
 struct Cut {
     service: Service,
     network: Proxy,
@@ -58,7 +58,7 @@ impl Cut {
             (!self.is_ready().await).then_some(())
         })
         .await;
-        until("the loss is told", async || {
+        until("the loss is logged", async || {
             let log = self.service.log();
             log.contains("the database is lost").then_some(())
         })
@@ -72,10 +72,10 @@ impl Cut {
         .await;
     }
 
-    /// Every family refuses at once, in its own shape. Whoever waited for the database
-    /// would never be quick; on a busy machine nobody always is.
+    /// Every API refuses at once, in its own format. A host that waited for the
+    /// database would never be quick; on a busy machine not every attempt is.
     async fn refuses_quickly(&self) {
-        until("nobody waits", async || {
+        until("no request waits", async || {
             let began = Instant::now();
             self.refuses().await;
             (began.elapsed() < Duration::from_secs(2)).then_some(())
@@ -104,7 +104,7 @@ impl Cut {
         live.send().await.expect(200);
     }
 
-    /// One line at the loss and one at the return, and few beside.
+    /// One line at the loss, one at the return, and few others.
     fn said_little(&self) {
         let log = self.service.log();
         let warnings: Vec<_> = log
@@ -119,7 +119,7 @@ impl Cut {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_cannot_be_reached_is_refused_for_and_found_again() {
+async fn without_its_database_a_host_refuses_and_recovers_when_it_returns() {
     let Some(cut) = Cut::start().await else {
         return;
     };
@@ -143,7 +143,7 @@ async fn a_database_that_cannot_be_reached_is_refused_for_and_found_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_falls_silent_is_lost_within_seconds() {
+async fn a_silent_database_is_detected_within_seconds() {
     let Some(cut) = Cut::start().await else {
         return;
     };

@@ -1,4 +1,4 @@
-//! A version comes to serve on every host, or on none.
+//! A version becomes active on every host, or on none.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ fn version(version: &str) -> Vec<u8> {
 }
 
 fn served(host: &Host) -> Option<Digest> {
-    let active = host.app.plugins.active("misbehave")?;
+    let active = host.app.core.plugins.active("misbehave")?;
     Some(active.digest.clone())
 }
 
@@ -32,7 +32,7 @@ async fn serves(host: &Host, digest: &Digest) {
     .await;
 }
 
-/// What `leadhost plugin list` reads of the plugin.
+/// Reads what `leadhost plugin list` reads of the plugin.
 async fn listed(host: &Host) -> Value {
     let key = host.admin_key().await;
     let answer = host.admin("GET", "/admin/v1/plugins").bearer(&key).send();
@@ -64,7 +64,9 @@ async fn an_activation_serves_on_every_host_when_it_is_answered() {
     );
     assert_eq!(plugin["behind"], serde_json::json!([]));
 
-    let back = deploy::rollback(&three.app, "misbehave").await.unwrap();
+    let back = deploy::rollback(&three.app.pipeline, "misbehave")
+        .await
+        .unwrap();
     assert!(back.behind.is_empty());
     assert!(back.activation.generation > activated.activation.generation);
     for host in [&one, &two, &three] {
@@ -128,15 +130,15 @@ async fn a_swap_under_load_on_three_hosts_loses_nothing_and_ends_the_old_version
 }
 
 #[tokio::test]
-async fn a_lost_announcement_is_found_by_looking() {
+async fn a_lost_announcement_is_found_by_polling() {
     let Some([one, two]) = fleet(["one", "two"]).await else {
         return;
     };
     one.converter(version("1.0.0")).await;
     let wasm = version("1.1.0");
-    let stored = deploy::upload(&one.app, wasm, "test", false, &Accept::default()).await;
+    let stored = deploy::upload(&one.app.pipeline, wasm, "test", false, &Accept::default()).await;
     let digest = stored.unwrap().record.digest;
-    // The store's word, and nobody is told.
+    // The store is changed without an announcement.
     let store = one.store();
     store
         .activate("misbehave", &digest, one.now())
@@ -153,7 +155,7 @@ async fn a_version_that_one_host_cannot_prepare_serves_on_none() {
     };
     let first = one.converter(version("1.0.0")).await;
     let two = one.beside("two").await;
-    // No component is small enough for this one.
+    // No component is small enough for this host.
     let tight = one
         .beside_with("tight", |config| config.plugins.component_mib = 0)
         .await;
@@ -169,15 +171,15 @@ async fn a_version_that_one_host_cannot_prepare_serves_on_none() {
     assert_eq!(active[0].digest, first);
     assert!(one.store().proposals().await.unwrap().is_empty());
 
-    // It is told by whom the version that serves is not served.
+    // The list names the host that does not serve the active version.
     let plugin = listed(&two).await;
     assert_eq!(plugin["behind"][0]["host"], "tight");
     let reason = plugin["behind"][0]["reason"].as_str().unwrap();
     assert!(reason.contains("0 MiB") || !reason.is_empty(), "{reason}");
 
-    // A host that is gone is not asked.
+    // A host that has left is not asked.
     tight.stop(std::time::Duration::from_secs(5)).await;
-    until("the host has said goodbye", async || {
+    until("the host has signed off", async || {
         let hosts = one.store().hosts().await.unwrap();
         (!hosts.iter().any(|host| host.name == "tight")).then_some(())
     })
@@ -189,7 +191,7 @@ async fn a_version_that_one_host_cannot_prepare_serves_on_none() {
 }
 
 #[tokio::test]
-async fn a_host_that_comes_late_serves_what_the_others_serve() {
+async fn a_host_that_joins_late_serves_the_same_versions() {
     let Some([one]) = fleet(["one"]).await else {
         return;
     };
@@ -217,7 +219,8 @@ async fn two_activations_of_one_name_at_once_are_one_after_the_other() {
         .into_iter()
         .filter_map(|result| match result {
             Ok(deployed) => deployed.activation,
-            // The other one was faster: it is under way, serves by now, or is newer.
+            // The other activation was faster: it is in progress, active by now, or
+            // newer.
             Err(DeployError::Fleet(_) | DeployError::Refused { .. }) => None,
             Err(error) => panic!("{error}"),
         })
@@ -232,7 +235,7 @@ async fn two_activations_of_one_name_at_once_are_one_after_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_was_stopped_serves_nothing_old_when_it_wakes() {
+async fn a_frozen_host_serves_no_old_version_when_it_continues() {
     let Some(on) = On::postgres().await else {
         return;
     };
@@ -261,7 +264,7 @@ async fn a_host_that_was_stopped_serves_nothing_old_when_it_wakes() {
     send().await.expect(200);
 
     asleep.freeze();
-    // It is waited for until it counts as dead.
+    // The activation waits until the frozen host counts as dead.
     let second = component("1.1.0");
     tokio::task::block_in_place(|| awake.run(&["plugin", "activate", &second]));
     asleep.thaw();

@@ -1,4 +1,4 @@
-//! The rate of a workspace is counted over all hosts.
+//! The rate limit of a workspace counts over all hosts.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use leadhost_tests::{Answer, Host};
 
 use super::fleet;
 
-/// Asks so often of each host, all at once.
+/// Sends this many requests to each host, all at once.
 async fn hammer(hosts: &Arc<[Host; 3]>, key: &PlainKey, each: usize) -> Vec<Answer> {
     let asked: Vec<_> = (0..3)
         .flat_map(|host| (0..each).map(move |_| host))
@@ -50,18 +50,18 @@ async fn three_hosts_together_serve_a_workspace_its_rate_and_no_more() {
     let hosts = Arc::new(hosts);
     let first = hammer(&hosts, &seeded.workspace_key, 50).await;
     assert_eq!(served(&first), 120, "the whole burst, over all hosts");
-    // Two a second come back, whoever asks for them.
+    // Two tokens a second are refilled, whichever host asks.
     hosts[0].advance(10).await;
     let second = hammer(&hosts, &seeded.workspace_key, 10).await;
     assert_eq!(served(&second), 20);
-    // Nobody else pays for it.
+    // No other workspace pays for it.
     let other = hosts[0].workspace("other").await;
     let ask = hosts[1].get("/v1/whoami").bearer(&other.workspace_key);
     ask.send().await.expect(200);
 }
 
 #[tokio::test]
-async fn a_host_that_was_refused_repeats_it_without_asking() {
+async fn a_host_repeats_a_rate_refusal_without_asking_the_database() {
     let Some([one, two]) = fleet(["one", "two"]).await else {
         return;
     };
@@ -70,7 +70,8 @@ async fn a_host_that_was_refused_repeats_it_without_asking() {
     ask(&one).send().await.expect(200);
     let refused = ask(&two).send().await.expect(429);
     assert_eq!(refused.header("retry-after"), "60");
-    // A crash of the database empties the table: who knows better does not ask.
+    // A crash of the database empties the table; a host that knows the limit is
+    // reached does not ask it.
     let mut connection = match &one.on {
         leadhost_tests::On::Postgres(database) => database.connect().await,
         leadhost_tests::On::Sqlite => unreachable!("it is a fleet"),

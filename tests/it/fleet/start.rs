@@ -1,4 +1,4 @@
-//! Hosts that start at once on an empty database do not get in each other's way.
+//! Hosts that start at once on an empty database do not disturb each other.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use leadhost_tests::postgres;
 use leadhost_tests::{On, Service};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_that_start_at_once_one_makes_the_first_key_and_the_workspace() {
+async fn one_of_two_hosts_that_start_at_once_makes_the_first_key_and_the_workspace() {
     let Some(database) = postgres::empty_database().await else {
         return;
     };
     let on = On::Postgres(std::sync::Arc::new(database));
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    // Hosts that share a database share the key of its secrets.
+    // Hosts that share a database share its sealing key.
     let key = base64::engine::general_purpose::STANDARD.encode([7; 32]);
     for folder in &folders {
         std::fs::write(folder.path().join("sealing.key"), &key).unwrap();
@@ -37,8 +37,8 @@ async fn of_two_that_start_at_once_one_makes_the_first_key_and_the_workspace() {
     }
     let said = services.iter().filter(|service| {
         let log = service.log();
-        log.contains("an admin key was made by another host")
-            && log.contains("the workspace of --first-apply is there already")
+        log.contains("another host created the admin key")
+            && log.contains("workspace of --first-apply already exists")
     });
     assert_eq!(said.count(), 1, "the other one says where they are");
     for service in &services {

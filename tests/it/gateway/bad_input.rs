@@ -1,4 +1,4 @@
-//! What clients get wrong, and what they may write: every field of every body, and
+//! Mistakes of clients, and the limits of valid input: every field of every body, and
 //! everything around the body.
 
 use leadhost::domain::id::DealId;
@@ -12,13 +12,13 @@ leadhost_tests::on_every_store! {
     names_of_ten_kilobytes_are_refused,
     texts_come_back_as_they_were_written,
     a_body_that_is_no_json_is_refused,
-    a_body_that_says_it_is_something_else_is_refused,
-    what_is_too_large_too_deep_or_another_method_is_told_in_the_gateways_shape,
-    ids_that_are_none_are_nobodys,
-    a_key_is_asked_for_before_anything_is_told,
+    a_body_of_another_content_type_or_encoding_is_refused,
+    large_deep_and_wrong_method_requests_are_refused_in_the_gateways_format,
+    invalid_ids_find_nothing,
+    the_key_is_checked_before_anything_is_revealed,
 }
 
-/// A new deal with every field that does not send anything.
+/// A new deal with every field except for those of a message.
 fn whole() -> Value {
     json!({
         "name": "Ana Prado",
@@ -136,7 +136,8 @@ async fn each_field_of_a_new_deal_may_be_wrong_in_its_own_way(on: On) {
     ] {
         seat.create(without(&whole(), &[field])).await.expect(201);
     }
-    // With a template the phone and the instance are required, and it is one template.
+    // With a template, the phone and the instance are required, and there is one
+    // template only.
     let template = json!({"name": "welcome", "language": {"code": "pt_BR"}});
     let written = with(&whole(), "template", template);
     check(written.clone(), &[("invalid_type", "instanceId")]).await;
@@ -184,7 +185,7 @@ async fn each_field_of_a_new_deal_may_be_wrong_in_its_own_way(on: On) {
         ],
     )
     .await;
-    // All at once.
+    // All mistakes at once.
     check(
         json!({"phoneNumber": "12", "email": "ana", "bypassProductCheck": 0}),
         &[
@@ -205,7 +206,7 @@ async fn names_of_ten_kilobytes_are_refused(on: On) {
     check_places(&created, &[("too_big", "name")], "a name");
     let logged = seat.log(deal, with(&note(), "subject", json!(long))).await;
     check_places(&logged, &[("too_big", "subject")], "a subject");
-    // A field's name may be long too: it is told in part.
+    // A field's name may be long too: the answer shortens it.
     let patched = seat.patch(deal, json!({"status": "won", &long: 1})).await;
     check_places(&patched, &[("unrecognized_keys", "")], "a key");
     assert!(patched.body.len() < 2_000, "{}", patched.body.len());
@@ -285,7 +286,7 @@ async fn texts_come_back_as_they_were_written(on: On) {
         let refused = seat.patch(&deal, json!({"propertyExternalId": odd})).await;
         assert!(refusal(&refused, 404).contains(odd), "{odd:?}");
     }
-    // What no text may hold, no text within JSON may.
+    // Characters that no text may contain are refused inside JSON values too.
     let deal = seat.ana().await;
     let wrong = json!({"a\0": ["b\0"]});
     let refused = seat.log(deal, with(&note(), "metadata", wrong)).await;
@@ -303,7 +304,7 @@ fn percent_encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// A right request for each address that takes a body.
+/// A valid request for each address that takes a body.
 fn requests(seat: &Seat, deal: DealId) -> [(Ask, Value, u16); 3] {
     [
         (seat.creating(), whole(), 201),
@@ -343,7 +344,7 @@ async fn a_body_that_is_no_json_is_refused(on: On) {
     }
 }
 
-async fn a_body_that_says_it_is_something_else_is_refused(on: On) {
+async fn a_body_of_another_content_type_or_encoding_is_refused(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
     for (ask, body, status) in requests(&seat, deal) {
@@ -381,7 +382,7 @@ async fn a_body_that_says_it_is_something_else_is_refused(on: On) {
             .await
             .expect(status);
     }
-    // The same rule holds for notifications, in their own shape.
+    // Notifications follow the same rule, in their own format.
     let ask = || {
         let ask = seat.host.post("/send-notification");
         ask.partner(&seat.seeded.partner_key).body("{}")
@@ -394,7 +395,7 @@ async fn a_body_that_says_it_is_something_else_is_refused(on: On) {
     ask().send().await.expect(400);
 }
 
-async fn what_is_too_large_too_deep_or_another_method_is_told_in_the_gateways_shape(on: On) {
+async fn large_deep_and_wrong_method_requests_are_refused_in_the_gateways_format(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
     for (ask, body, status) in requests(&seat, deal) {
@@ -469,7 +470,7 @@ async fn what_is_too_large_too_deep_or_another_method_is_told_in_the_gateways_sh
     }
 }
 
-async fn ids_that_are_none_are_nobodys(on: On) {
+async fn invalid_ids_find_nothing(on: On) {
     let seat = Seat::new(on).await;
     seat.ana().await;
     for id in [
@@ -507,7 +508,7 @@ async fn ids_that_are_none_are_nobodys(on: On) {
     }
 }
 
-async fn a_key_is_asked_for_before_anything_is_told(on: On) {
+async fn the_key_is_checked_before_anything_is_revealed(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
     let log = format!("/api/v1/deals/{deal}/log");

@@ -1,4 +1,4 @@
-//! A partner makes a deal: for whom, about what, and with which first message.
+//! A partner makes a deal: for which person, about which product, with which first message.
 
 use std::collections::BTreeSet;
 
@@ -13,24 +13,24 @@ use crate::notifications::instance;
 
 leadhost_tests::on_every_store! {
     a_name_and_a_phone_or_an_address_make_a_deal,
-    everything_that_is_said_is_kept_and_shown,
+    every_given_field_is_kept_and_shown,
     a_product_is_named_by_either_id_and_an_unknown_one_is_refused_unless_bypassed,
-    somebody_known_is_the_same_person,
-    a_phone_and_an_address_of_two_people_are_the_phones,
-    a_deal_is_its_makers_only,
+    a_known_contact_is_the_same_person,
+    if_phone_and_address_are_of_two_people_the_phone_decides,
+    a_deal_belongs_to_the_partner_that_made_it,
     a_template_begins_a_conversation_and_the_worker_sends_it,
     a_notification_s_fields_count_for_the_first_message,
     an_instance_is_one_of_the_workspace,
     a_template_that_does_not_fit_or_is_not_there_makes_no_deal,
-    who_wants_no_messages_gets_none,
+    a_contact_that_opted_out_gets_no_message,
     a_change_of_the_deal_ends_its_conversation,
     the_same_deal_twice_under_a_key_is_one,
-    a_key_that_comes_many_times_at_once_is_one_deal,
+    many_requests_at_once_with_one_key_are_one_deal,
     a_partner_that_hangs_up_has_its_deal,
     only_a_partner_key_makes_deals,
 }
 
-/// A seat with an instance `bot` in a sandbox that is told this.
+/// A seat with an instance `bot` on a sandbox with this configuration.
 struct Talk {
     seat: Seat,
     declared: Declared,
@@ -67,7 +67,7 @@ impl Talk {
         })
     }
 
-    /// The exported row with this id.
+    /// Returns the exported row with this id.
     async fn row(&self, entity: &str, id: &str) -> Value {
         let mut rows = self.seat.rows(entity).await.into_iter();
         let row = rows.find(|row| row["id"] == id);
@@ -84,7 +84,7 @@ impl Talk {
         .await
     }
 
-    /// Nothing was made.
+    /// Checks that nothing was made.
     async fn is_empty(&self) {
         for entity in ["deals", "contacts", "conversations", "messages"] {
             assert!(self.seat.rows(entity).await.is_empty(), "{entity}");
@@ -138,7 +138,7 @@ async fn a_name_and_a_phone_or_an_address_make_a_deal(on: On) {
             view["property"],
             json!({"id": null, "name": null, "externalId": null})
         );
-        // The workspace's first.
+        // The workspace's first agent.
         assert!(view["agent"]["id"].is_i64());
         let row = seat.exported(&deal).await;
         assert_eq!(row["stage_code"], "in_qualification");
@@ -150,7 +150,7 @@ async fn a_name_and_a_phone_or_an_address_make_a_deal(on: On) {
     assert_eq!(seat.rows("conversations").await.len(), 0);
 }
 
-async fn everything_that_is_said_is_kept_and_shown(on: On) {
+async fn every_given_field_is_kept_and_shown(on: On) {
     let seat = Seat::new(on).await;
     let agents = seat
         .host
@@ -168,7 +168,7 @@ async fn everything_that_is_said_is_kept_and_shown(on: On) {
         "externalId": "crm/17",
         "conversionIdentifier": "campaign-7",
         "bypassProductCheck": false,
-        // Nobody is written to, so these two say nothing.
+        // No message is sent, so these two fields have no effect.
         "ignoreTransferToDeskIfUnanswered": true,
         "specialInstructions": "Seja breve.",
         "unknown": {"a": 1},
@@ -204,7 +204,7 @@ async fn everything_that_is_said_is_kept_and_shown(on: On) {
     let row = seat.exported(&deal).await;
     assert_eq!(row["external_id"], "crm/17");
     assert_eq!(row["agent_id"], view["agent"]["id"]);
-    // An id of the partner's own is no key: the same again is another deal.
+    // The partner's own id is no idempotency key: the same request makes another deal.
     let again = json!({"name": "Ana", "email": "ana@example.com", "externalId": "crm/17"});
     seat.create(again).await.expect(201);
     assert_eq!(seat.find("externalId=crm/17").await.len(), 2);
@@ -255,7 +255,7 @@ async fn a_product_is_named_by_either_id_and_an_unknown_one_is_refused_unless_by
         let answer = seat.create(with(bypassed)).await.expect(201);
         let view = seat.shown(deal_of(&answer)).await;
         assert_eq!(view["property"]["id"], Value::Null);
-        // What the partner named is not lost.
+        // The fields that the partner sent are kept.
         for (name, value) in fields.as_object().expect("an object") {
             assert_eq!(&view["deal"]["props"][name], value, "{view}");
         }
@@ -267,7 +267,7 @@ async fn a_product_is_named_by_either_id_and_an_unknown_one_is_refused_unless_by
     assert_eq!(view["property"]["externalId"], "AP-1");
 }
 
-async fn somebody_known_is_the_same_person(on: On) {
+async fn a_known_contact_is_the_same_person(on: On) {
     let seat = Seat::new(on).await;
     let lead = seat.ana().await;
     let person = seat.shown(lead).await["person"].clone();
@@ -280,7 +280,7 @@ async fn somebody_known_is_the_same_person(on: On) {
         let view = seat
             .shown(deal_of(&seat.create(body.clone()).await.expect(201)))
             .await;
-        // Who is known keeps what was known, and the deal what was said.
+        // A known contact keeps its fields; the deal keeps what this request sent.
         assert_eq!(view["person"], person);
         assert_eq!(view["deal"]["props"]["contact"]["name"], body["name"]);
     }
@@ -291,7 +291,7 @@ async fn somebody_known_is_the_same_person(on: On) {
     assert_eq!(seat.rows("contacts").await.len(), 2);
 }
 
-async fn a_phone_and_an_address_of_two_people_are_the_phones(on: On) {
+async fn if_phone_and_address_are_of_two_people_the_phone_decides(on: On) {
     let seat = Seat::new(on).await;
     let ana = seat.ana().await;
     let bia = seat
@@ -308,10 +308,10 @@ async fn a_phone_and_an_address_of_two_people_are_the_phones(on: On) {
         json!(["ana@example.com"])
     );
     assert_eq!(seat.rows("contacts").await.len(), 2);
-    // The address is of both by now.
+    // The address now belongs to both.
     let both = seat.find("phone=21998765432&email=ana@example.com").await;
     assert_eq!(both.len(), 2);
-    // In a search all that is given has to hold.
+    // All the conditions of a search must hold.
     for query in [
         "phone=11987654321&email=bia@example.com",
         &format!("phone=11987654321&dealId={bia}"),
@@ -321,7 +321,7 @@ async fn a_phone_and_an_address_of_two_people_are_the_phones(on: On) {
     }
 }
 
-async fn a_deal_is_its_makers_only(on: On) {
+async fn a_deal_belongs_to_the_partner_that_made_it(on: On) {
     let seat = Seat::new(on).await;
     let body = json!({"name": "Ana", "email": "ana@example.com", "externalId": "x-1"});
     let deal = deal_of(&seat.create(body.clone()).await.expect(201));
@@ -347,7 +347,7 @@ async fn a_deal_is_its_makers_only(on: On) {
             .send()
             .await;
         refusal(&patched, 404);
-        // What they make of the same person is theirs.
+        // A deal that the other partner makes of the same person belongs to that partner.
         let made = seat
             .host
             .post("/deal")
@@ -358,7 +358,7 @@ async fn a_deal_is_its_makers_only(on: On) {
         assert_ne!(deal_of(&made.expect(201)), deal);
     }
     assert_eq!(seat.find("email=ana@example.com").await.len(), 1);
-    // Both of the workspace are one person's, the stranger's is another's.
+    // Both deals of the workspace are of one person; the stranger's is of another.
     assert_eq!(seat.rows("deals").await.len(), 2);
     assert_eq!(seat.rows("contacts").await.len(), 1);
 }
@@ -380,7 +380,7 @@ async fn a_template_begins_a_conversation_and_the_worker_sends_it(on: On) {
     let view = talk.seat.shown(&deal).await;
     assert_eq!(conversation["contact_id"], view["person"]["id"]);
     assert_eq!(view["agent"]["id"], talk.bot());
-    // The next deal of the same person goes on in the open conversation, in the legacy format.
+    // The next deal of the same person, in the legacy format, continues the open conversation.
     let mut body = talk.body();
     body.as_object_mut().unwrap().remove("template");
     body["messageTemplate"] = json!("welcome");
@@ -406,7 +406,7 @@ async fn a_notification_s_fields_count_for_the_first_message(on: On) {
         "Seja breve. \u{202e}\u{1f3e1}"
     );
     talk.seat.host.advance(25 * 3_600).await;
-    let conversation = until("nobody has answered in time", async || {
+    let conversation = until("no answer came in time", async || {
         talk.seat.host.app.pipeline.wake();
         let conversation = talk.row("conversations", &id).await;
         conversation["no_response_at"]
@@ -449,7 +449,7 @@ async fn an_instance_is_one_of_the_workspace(on: On) {
         assert_eq!(refusal(&answer, 400), "Instance not found", "{body}");
     }
     talk.is_empty().await;
-    // One that cannot send has deals all the same.
+    // An agent that cannot send can still have deals.
     let view = talk.seat.create(without(mute)).await.expect(201);
     assert_eq!(talk.seat.shown(deal_of(&view)).await["agent"]["id"], mute);
 }
@@ -492,13 +492,13 @@ async fn a_template_that_does_not_fit_or_is_not_there_makes_no_deal(on: On) {
     assert_eq!(refusal(&tired, 500), "Template 'tired' is paused");
     talk.is_empty().await;
     refusal(&send("k-1", talk.body()).await, 422);
-    // What is wrong is not remembered.
+    // A refusal is not stored under the key.
     let wrong = with("/template/components", json!([]));
     refusal(&send("k-2", wrong).await, 400);
     send("k-2", talk.body()).await.expect(201);
 }
 
-async fn who_wants_no_messages_gets_none(on: On) {
+async fn a_contact_that_opted_out_gets_no_message(on: On) {
     let talk = Talk::new(on, json!({})).await;
     talk.delivered(&talk.seat.create(talk.body()).await.expect(201))
         .await;
@@ -514,7 +514,7 @@ async fn who_wants_no_messages_gets_none(on: On) {
     assert!(message.contains("does not want"), "{message}");
     assert_eq!(talk.seat.rows("deals").await.len(), 1);
     assert_eq!(talk.seat.rows("messages").await.len(), 1);
-    // A deal without a message is nothing that the contact hears of.
+    // A deal without a message sends nothing to the contact.
     let mut quiet = talk.body();
     quiet.as_object_mut().unwrap().remove("template");
     talk.seat.create(quiet).await.expect(201);
@@ -538,7 +538,7 @@ async fn a_change_of_the_deal_ends_its_conversation(on: On) {
     let conversation = talk.row("conversations", &id).await;
     assert_eq!(conversation["status"], "closed");
     assert_eq!(conversation["closed_at"], talk.seat.host.now().text());
-    // The next message to the same person begins another one.
+    // The next message to the same person begins another conversation.
     let next = talk.seat.create(talk.body()).await.expect(201);
     assert_ne!(next.json()["conversationId"], id.as_str());
 }
@@ -577,14 +577,14 @@ async fn the_same_deal_twice_under_a_key_is_one(on: On) {
     let theirs = ask.send().await.expect(201);
     assert_ne!(theirs.body, first.body);
     assert_eq!(talk.seat.rows("deals").await.len(), 2);
-    // A product that is not there is not remembered.
+    // The refusal of an unknown product is not stored under the key.
     let mut body = json!({"name": "Ana", "email": "ana@example.com", "productExternalId": "AP-9"});
     refusal(&send("k-2", &body).await, 404);
     body["bypassProductCheck"] = json!(true);
     send("k-2", &body).await.expect(201);
 }
 
-async fn a_key_that_comes_many_times_at_once_is_one_deal(on: On) {
+async fn many_requests_at_once_with_one_key_are_one_deal(on: On) {
     let talk = Talk::new(on, json!({})).await;
     let body = talk.body();
     let send = || {
@@ -602,7 +602,7 @@ async fn a_key_that_comes_many_times_at_once_is_one_deal(on: On) {
     for entity in ["deals", "contacts", "conversations", "messages"] {
         assert_eq!(talk.seat.rows(entity).await.len(), 1, "{entity}");
     }
-    // Without a key two requests are two deals, and the person is one all the same.
+    // Without a key two requests make two deals of one person.
     let quiet = || {
         let body = json!({"name": "Bia", "email": "bia@example.com"});
         talk.seat.create(body)

@@ -1,4 +1,4 @@
-//! The gateway as a partner's system meets it.
+//! The search for deals.
 
 use leadhost::domain::id::DealId;
 use leadhost::domain::key::{KeyKind, PlainKey};
@@ -9,11 +9,11 @@ leadhost_tests::on_every_store! {
     a_deal_shows_four_objects,
     a_deal_is_found_by_each_key_and_by_all_together,
     the_newest_deal_comes_first_and_no_more_than_a_hundred,
-    pages_go_on_where_the_last_one_ended,
+    pages_continue_where_the_last_one_ended,
     a_deal_is_shown_to_its_partner_alone,
     a_search_for_nothing_or_by_no_email_is_refused,
     a_partner_finds_nothing_of_another_workspace,
-    every_key_but_a_live_partner_key_hears_the_same_refusal,
+    every_key_but_a_live_partner_key_gets_the_same_refusal,
     a_partner_finds_the_deals_of_its_own_connections_only,
 }
 
@@ -107,7 +107,7 @@ async fn the_newest_deal_comes_first_and_no_more_than_a_hundred(on: On) {
     assert_eq!(found, ids(&deals[..100]));
 }
 
-async fn pages_go_on_where_the_last_one_ended(on: On) {
+async fn pages_continue_where_the_last_one_ended(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let mut deals = Vec::new();
@@ -127,7 +127,7 @@ async fn pages_go_on_where_the_last_one_ended(on: On) {
         let header = |name: &str| answer.header(name).to_owned();
         (found, header("link"), header("x-next-cursor"))
     };
-    // As the link says, and as the cursor says, with what comes in meanwhile left out.
+    // By the link, and by the cursor; deals that come in meanwhile are left out.
     let mut target = "/deal?phone=(11)%2098765-4321&limit=2".to_owned();
     let mut found = Vec::new();
     while found.len() < expect.len() {
@@ -145,7 +145,7 @@ async fn pages_go_on_where_the_last_one_ended(on: On) {
         target = next;
     }
     assert_eq!(found, expect);
-    // Out of range is adjusted.
+    // A value out of range is adjusted.
     assert_eq!(get("/deal?phone=11987654321&limit=0").await.0.len(), 1);
     assert_eq!(get("/deal?phone=11987654321&limit=1000").await.0.len(), 8);
     for wrong in ["limit=two", "limit=", "cursor=abc", "cursor="] {
@@ -212,7 +212,7 @@ async fn a_partner_finds_nothing_of_another_workspace(on: On) {
     }
 }
 
-async fn every_key_but_a_live_partner_key_hears_the_same_refusal(on: On) {
+async fn every_key_but_a_live_partner_key_gets_the_same_refusal(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let ask = || host.get("/deal?email=a@b.co");

@@ -1,4 +1,5 @@
-//! What a partner notes of a deal: kept whole, shown with the deal, once for a key.
+//! A partner's notes on a deal: stored whole, shown with the deal, once for each
+//! idempotency key.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +13,10 @@ leadhost_tests::on_every_store! {
     a_note_is_kept_and_shown_with_its_deal,
     the_newest_five_notes_are_shown_and_all_are_kept,
     a_note_is_one_stamp_and_one_row_of_history,
-    each_mistake_is_an_issue_and_all_are_told_at_once,
-    a_deal_of_somebody_else_is_not_there,
+    each_mistake_is_an_issue_and_all_are_reported_at_once,
+    a_deal_of_another_partner_is_not_found,
     the_same_note_twice_under_a_key_is_one,
-    a_key_that_comes_many_times_at_once_is_one_note,
+    many_requests_at_once_with_one_key_are_one_note,
     only_an_access_token_notes,
 }
 
@@ -46,7 +47,7 @@ async fn a_note_is_kept_and_shown_with_its_deal(on: On) {
     assert_eq!(logs.len(), 1);
     assert_eq!(logs[0].description.as_deref(), Some("Sold within a week"));
     assert_eq!(logs[0].partner_id, seat.seeded.partner);
-    // Type and subject are all that it needs, and what is unknown is ignored.
+    // Only type and subject are required, and unknown fields are ignored.
     seat.host.advance(1).await;
     let least = json!({"type": "fee", "subject": " S ", "salesPrice": 1});
     let answer = seat.log(deal, least).await.expect(201);
@@ -95,7 +96,7 @@ async fn a_note_is_one_stamp_and_one_row_of_history(on: On) {
     assert_eq!(seat.rows("deals").await.len(), 1);
 }
 
-async fn each_mistake_is_an_issue_and_all_are_told_at_once(on: On) {
+async fn each_mistake_is_an_issue_and_all_are_reported_at_once(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
     let check = async |change: Value, expect: &[(&str, &str)]| {
@@ -159,7 +160,7 @@ async fn each_mistake_is_an_issue_and_all_are_told_at_once(on: On) {
     assert_eq!(seat.past(deal).await.logs.len(), 3);
 }
 
-async fn a_deal_of_somebody_else_is_not_there(on: On) {
+async fn a_deal_of_another_partner_is_not_found(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
     let stranger = seat.host.workspace("stranger").await;
@@ -188,7 +189,8 @@ async fn the_same_note_twice_under_a_key_is_one(on: On) {
     let ana = deal.to_string();
     let first = send(&ana, "k-1", &note()).await.expect(201);
     assert_eq!(first.header("idempotency-replayed"), "");
-    // Also much later, and when the deal has changed, and its id is written otherwise.
+    // Even much later, after the deal has changed, and with its id in another
+    // spelling.
     seat.host.advance(3_600).await;
     seat.patch(deal, json!({"status": "won"})).await.expect(202);
     for spelled in [ana.clone(), ana.to_uppercase()] {
@@ -200,14 +202,14 @@ async fn the_same_note_twice_under_a_key_is_one(on: On) {
     another["subject"] = json!("Another");
     let reused = refusal(&send(&ana, "k-1", &another).await, 422);
     assert!(reused.contains("Idempotency-Key"), "{reused}");
-    // A key that was used for one deal is no key for another.
+    // A key that was used for one deal is not valid for another.
     let bia = seat
         .host
         .lead(&seat.seeded, "Bia", "21 99876-5432", "bia@example.com")
         .await;
     refusal(&send(&bia.to_string(), "k-1", &note()).await, 422);
     assert!(seat.past(bia).await.logs.is_empty());
-    // A mistake is not remembered, and neither is a deal that is not there.
+    // A mistake is not stored under the key, and neither is an unknown deal.
     refusal(&send(&ana, "k-2", &json!({})).await, 400);
     refusal(&send(NOBODY, "k-2", &note()).await, 404);
     send(&ana, "k-2", &note()).await.expect(201);
@@ -221,7 +223,7 @@ async fn the_same_note_twice_under_a_key_is_one(on: On) {
     assert_ne!(later.body, first.body);
 }
 
-async fn a_key_that_comes_many_times_at_once_is_one_note(on: On) {
+async fn many_requests_at_once_with_one_key_are_one_note(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
     let send = || {

@@ -1,4 +1,4 @@
-//! A partner changes a deal: what it may ask for, what follows, and what is told.
+//! A partner changes a deal: valid changes, their consequences, and the answers.
 
 use leadhost::domain::id::DealId;
 use leadhost::domain::key::KeyKind;
@@ -12,15 +12,15 @@ leadhost_tests::on_every_store! {
     each_field_changes_the_deal_and_is_shown,
     status_and_stage_follow_each_other,
     a_change_is_one_stamp_and_one_row_of_history,
-    what_is_so_already_is_accepted_and_changes_nothing,
-    each_mistake_is_an_issue_and_all_are_told_at_once,
-    what_is_not_there_is_named,
-    a_deal_of_somebody_else_is_not_there,
+    a_change_to_the_current_values_is_a_no_op,
+    each_mistake_is_an_issue_and_all_are_reported_at_once,
+    unknown_references_are_named,
+    a_deal_of_another_partner_is_not_found,
     two_changes_at_the_same_time_are_both_made,
     only_a_partner_key_changes_deals,
 }
 
-/// Status and stage as exported.
+/// The exported status and stage.
 async fn state(seat: &Seat, deal: DealId) -> (String, String) {
     let row = seat.exported(deal).await;
     (super::text(&row["status"]), super::text(&row["stage_code"]))
@@ -68,7 +68,7 @@ async fn each_field_changes_the_deal_and_is_shown(on: On) {
     assert_eq!(view["deal"]["ownerName"], "Eva");
     assert_eq!(view["property"]["externalId"], "AP-1");
     assert_eq!(seat.exported(deal).await["stage_code"], "visit_completed");
-    // What was not asked for is as it was.
+    // Other fields are unchanged.
     assert_eq!(view["person"]["name"], "Ana");
     assert_eq!(view["deal"]["props"]["externalIntegrationId"], "lead-Ana");
 }
@@ -76,7 +76,7 @@ async fn each_field_changes_the_deal_and_is_shown(on: On) {
 async fn status_and_stage_follow_each_other(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
-    // One after the other: each begins where the one before it ended.
+    // In sequence: each begins where the previous one ended.
     for (body, status, stage) in [
         (json!({"status": "won"}), "won", "closed_won"),
         (json!({"status": "open"}), "open", "in_service"),
@@ -161,7 +161,7 @@ async fn a_change_is_one_stamp_and_one_row_of_history(on: On) {
     assert_eq!(fields, ["status", "stage_code", "product_id", "owner_id"]);
     assert_eq!(change.changes[0].before, "open");
     assert_eq!(change.changes[0].after, "won");
-    // Another change is another row, and the newest comes first.
+    // Another change is another row, newest first.
     accepted(seat.patch(deal, json!({"status": "open"})).await);
     let history = seat.past(deal).await.history;
     assert_eq!(history.len(), 2);
@@ -170,7 +170,7 @@ async fn a_change_is_one_stamp_and_one_row_of_history(on: On) {
     assert!(super::text(&after["cursor_at"]) < super::text(&again["cursor_at"]));
 }
 
-async fn what_is_so_already_is_accepted_and_changes_nothing(on: On) {
+async fn a_change_to_the_current_values_is_a_no_op(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
     let body =
@@ -187,7 +187,7 @@ async fn what_is_so_already_is_accepted_and_changes_nothing(on: On) {
     assert_eq!(seat.past(deal).await.history.len(), 1);
 }
 
-async fn each_mistake_is_an_issue_and_all_are_told_at_once(on: On) {
+async fn each_mistake_is_an_issue_and_all_are_reported_at_once(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
     let before = seat.exported(deal).await;
@@ -267,7 +267,7 @@ async fn each_mistake_is_an_issue_and_all_are_told_at_once(on: On) {
     assert_eq!(seat.exported(deal).await, before);
 }
 
-async fn what_is_not_there_is_named(on: On) {
+async fn unknown_references_are_named(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
     let body = json!({"status": "won", "propertyExternalId": "AP-9"});
@@ -279,7 +279,7 @@ async fn what_is_not_there_is_named(on: On) {
         answer.contains("Owner 'nobody@example.com' not found"),
         "{answer}"
     );
-    // An external id is exactly what it is.
+    // An external id matches exactly.
     for near in ["ap-1", "AP-", "AP-1%", "AP-11"] {
         refusal(
             &seat.patch(deal, json!({"propertyExternalId": near})).await,
@@ -293,7 +293,7 @@ async fn what_is_not_there_is_named(on: On) {
     }
 }
 
-async fn a_deal_of_somebody_else_is_not_there(on: On) {
+async fn a_deal_of_another_partner_is_not_found(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
     let stranger = seat.host.workspace("stranger").await;
@@ -308,7 +308,7 @@ async fn a_deal_of_somebody_else_is_not_there(on: On) {
             .await;
         assert_eq!(refusal(&answer, 404), refusal(&unknown, 404));
     }
-    // What is another workspace's is not to be named either.
+    // Things of another workspace cannot be named either.
     let theirs = seat
         .host
         .lead(&stranger, "Bia", "21 99876-5432", "bia@example.com")
@@ -347,7 +347,7 @@ async fn two_changes_at_the_same_time_are_both_made(on: On) {
         let view = seat.shown(deal).await;
         assert_eq!(view["deal"]["ownerName"], "Rui Reis");
         assert_eq!(view["property"]["externalId"], "AP-1");
-        // The history leads from one state to the next, without a gap.
+        // The history leads from one state to the next without a gap.
         let history = seat.past(deal).await.history;
         let mut at = json!("open");
         for change in history.iter().rev() {

@@ -1,4 +1,5 @@
-//! What a sender hears, and what is stored, for each way a delivery can go.
+//! The answer to a sender, and the stored delivery, for each outcome of a
+//! delivery.
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::deploy;
@@ -12,18 +13,18 @@ leadhost_tests::on_every_store! {
     a_lead_is_converted_and_the_answer_names_deal_and_contact,
     a_bad_item_harms_no_other_and_the_answer_says_which_is_which,
     a_lead_that_is_too_large_is_invalid_and_its_delivery_is_kept,
-    what_has_no_room_in_a_deal_stays_in_the_delivery_and_a_note_names_it,
+    fields_that_do_not_fit_a_deal_stay_in_the_delivery_and_a_note_names_them,
     a_delivery_of_nothing_but_bad_items_is_rejected_and_answered_200,
     a_delivery_with_nothing_in_it_is_ignored,
     a_body_that_cannot_be_read_is_refused_and_kept,
-    a_conversion_past_the_inline_budget_goes_on_behind_the_answer,
-    a_converter_that_fails_costs_no_delivery_and_the_sender_hears_queued,
+    a_conversion_past_the_inline_budget_continues_after_the_answer,
+    a_failing_converter_loses_no_delivery_and_the_sender_gets_queued,
     a_converter_that_never_ends_fails_at_the_workers_deadline,
     three_failures_on_one_version_park_a_delivery_until_another_serves,
     a_delivery_whose_converter_does_not_serve_waits_for_it,
-    past_the_deliveries_that_may_wait_a_sender_is_told_to_come_again,
+    beyond_the_deliveries_that_may_wait_a_sender_is_asked_to_retry,
     a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer,
-    more_at_once_than_the_converters_queue_takes_waits_and_fails_nothing,
+    deliveries_beyond_the_converters_queue_wait_and_none_fails,
 }
 
 async fn a_lead_is_converted_and_the_answer_names_deal_and_contact(on: On) {
@@ -96,7 +97,7 @@ async fn a_lead_that_is_too_large_is_invalid_and_its_delivery_is_kept(on: On) {
     assert_eq!(host.delivery(&answer).await.request.body, b"as it came");
 }
 
-async fn what_has_no_room_in_a_deal_stays_in_the_delivery_and_a_note_names_it(on: On) {
+async fn fields_that_do_not_fit_a_deal_stay_in_the_delivery_and_a_note_names_them(on: On) {
     let (host, declared) = form(on).await;
     let mut body = lead("f-1", "Lia Prado", "11 98888-0001");
     body["mensagem"] = "\u{1}".repeat(60_000).into();
@@ -151,7 +152,7 @@ async fn a_body_that_cannot_be_read_is_refused_and_kept(on: On) {
     assert_eq!(host.stored(kept).await.request.body, b"{nothing");
 }
 
-async fn a_conversion_past_the_inline_budget_goes_on_behind_the_answer(on: On) {
+async fn a_conversion_past_the_inline_budget_continues_after_the_answer(on: On) {
     let options = Options::patient(on).with("plugins.inline_ms", 1);
     let host = Host::working_with(options).await;
     host.converter(guests::misbehave()).await;
@@ -165,11 +166,11 @@ async fn a_conversion_past_the_inline_budget_goes_on_behind_the_answer(on: On) {
     assert_eq!(answer.json()["leads"], json!([]));
     let id = host.delivery(&answer).await.summary.id;
     let stored = host.becomes(id, DeliveryStatus::Ignored).await;
-    assert_eq!(stored.summary.attempts, 0, "it was nobody's fault");
+    assert_eq!(stored.summary.attempts, 0, "it counts no failed attempt");
     assert_eq!(stored.notes.len(), 1);
 }
 
-async fn a_converter_that_fails_costs_no_delivery_and_the_sender_hears_queued(on: On) {
+async fn a_failing_converter_loses_no_delivery_and_the_sender_gets_queued(on: On) {
     let options = Options::patient(on)
         .with("plugins.output_mib", 8)
         .with("plugins.memory_mib", 32);
@@ -253,21 +254,28 @@ async fn three_failures_on_one_version_park_a_delivery_until_another_serves(on: 
 
 async fn a_delivery_whose_converter_does_not_serve_waits_for_it(on: On) {
     let (host, declared) = form(on).await;
-    // As after a start on which the stored version did not load.
-    let serving = host.app.plugins.active("example-form").expect("it serves");
-    host.app.plugins.retire(&serving.digest);
+    // As after a start at which the stored version failed to load.
+    let serving = host
+        .app
+        .core
+        .plugins
+        .active("example-form")
+        .expect("it serves");
+    host.app.core.plugins.retire(&serving.digest);
     let ask = host.post(&declared.address("form"));
     let body = lead("f-1", "Lia Prado", "11 98888-0001");
     let answer = ask.json(&body).send().await.expect(200);
     assert_eq!(answer.json()["status"], "queued");
     let id = host.delivery(&answer).await.summary.id;
-    deploy::load_active(&host.app).await.expect("it loads");
+    deploy::load_active(&host.app.pipeline)
+        .await
+        .expect("it loads");
     host.pass(3_600).await;
     host.becomes(id, DeliveryStatus::Converted).await;
     assert_eq!(host.deals(&declared, "externalId=f-1").await.len(), 1);
 }
 
-async fn past_the_deliveries_that_may_wait_a_sender_is_told_to_come_again(on: On) {
+async fn beyond_the_deliveries_that_may_wait_a_sender_is_asked_to_retry(on: On) {
     let host = Host::start(Options::patient(on).with("intake.waiting", 2)).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("trap", "trap", 0)).await;
@@ -289,7 +297,7 @@ async fn a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer(on: On)
     let answer = ask.send().await.expect(200);
     let id = host.delivery(&answer).await.summary.id;
     host.advance(89 * 24 * 3_600).await;
-    // The sweep looks when a host starts.
+    // The sweep runs when a host starts.
     let host = host.restart().await;
     host.stored(id).await;
     host.advance(2 * 24 * 3_600).await;
@@ -309,7 +317,7 @@ async fn a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer(on: On)
     );
 }
 
-async fn more_at_once_than_the_converters_queue_takes_waits_and_fails_nothing(on: On) {
+async fn deliveries_beyond_the_converters_queue_wait_and_none_fails(on: On) {
     let options = Options::patient(on)
         .with("plugins.threads", 1)
         .with("worker.lease_seconds", 1_000_000)
@@ -335,6 +343,6 @@ async fn more_at_once_than_the_converters_queue_takes_waits_and_fails_nothing(on
             (stored.summary.status == DeliveryStatus::Ignored).then_some(stored)
         })
         .await;
-        assert_eq!(done.summary.attempts, 0, "it was nobody's fault");
+        assert_eq!(done.summary.attempts, 0, "it counts no failed attempt");
     }
 }

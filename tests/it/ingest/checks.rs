@@ -1,5 +1,5 @@
-//! Who may send: the checks of converters and of connections, handshakes, and
-//! the quarantine for those who could not prove themselves.
+//! Sender checks of converters and of connections, handshakes, and the
+//! quarantine for deliveries that fail the checks.
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
@@ -8,14 +8,14 @@ use leadhost_tests::{Declared, Host, On, Options, guests};
 use serde_json::json;
 
 leadhost_tests::on_every_store! {
-    basic_credentials_let_a_sender_in_and_nothing_of_them_is_kept,
-    who_cannot_prove_itself_hears_401_and_what_it_sent_is_kept,
+    basic_credentials_admit_a_sender_and_are_not_kept,
+    a_sender_without_proof_gets_401_and_its_delivery_is_kept,
     the_quarantine_of_a_connection_is_bounded,
     junk_does_not_push_a_true_lead_out_of_quarantine,
-    a_secret_put_right_releases_what_it_held_back,
+    a_corrected_secret_releases_the_quarantined_deliveries,
     a_signature_is_over_the_bytes_as_they_came,
     a_connection_adds_checks_of_its_own,
-    a_handshake_is_answered_to_who_knows_the_token,
+    a_handshake_needs_the_token,
     a_source_without_a_handshake_says_what_it_takes,
     a_guest_sees_no_secret_in_what_it_is_given,
 }
@@ -50,7 +50,7 @@ fn olx(id: &str) -> String {
     body.to_string()
 }
 
-async fn basic_credentials_let_a_sender_in_and_nothing_of_them_is_kept(on: On) {
+async fn basic_credentials_admit_a_sender_and_are_not_kept(on: On) {
     let (host, declared) = portal(on).await;
     let ask = host.post(&declared.address("portal")).body(olx("o-1"));
     let answer = ask.basic("portal:made-up-word").send().await.expect(200);
@@ -64,7 +64,7 @@ async fn basic_credentials_let_a_sender_in_and_nothing_of_them_is_kept(on: On) {
     }
 }
 
-async fn who_cannot_prove_itself_hears_401_and_what_it_sent_is_kept(on: On) {
+async fn a_sender_without_proof_gets_401_and_its_delivery_is_kept(on: On) {
     let (host, declared) = portal(on).await;
     let ask = || host.post(&declared.address("portal")).body(olx("o-1"));
     let asks = [
@@ -102,12 +102,12 @@ async fn the_quarantine_of_a_connection_is_bounded(on: On) {
     assert_eq!(answer.expect(200).json()["status"], "converted");
 }
 
-/// As large as a body may be, and each another.
+/// The largest possible body, different for each number.
 fn junk(number: u8) -> String {
     char::from(b'a' + number).to_string().repeat(4 << 20)
 }
 
-/// The bodies that are in quarantine, oldest first.
+/// The quarantined bodies, oldest first.
 async fn quarantined(host: &Host) -> Vec<String> {
     let mut bodies = Vec::new();
     for id in host.with_status(DeliveryStatus::Quarantined).await {
@@ -158,7 +158,7 @@ async fn junk_does_not_push_a_true_lead_out_of_quarantine(on: On) {
         release: true,
     };
     for id in [ids[0], ids[16]] {
-        let released = replay::one(&host.app, id, options).await;
+        let released = replay::one(&host.app.pipeline, id, options).await;
         let released = released.expect("the proof holds now");
         assert_eq!(released.status, DeliveryStatus::Converted);
     }
@@ -167,7 +167,7 @@ async fn junk_does_not_push_a_true_lead_out_of_quarantine(on: On) {
     }
 }
 
-async fn a_secret_put_right_releases_what_it_held_back(on: On) {
+async fn a_corrected_secret_releases_the_quarantined_deliveries(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-grupo-olx"))
         .await;
@@ -186,7 +186,7 @@ async fn a_secret_put_right_releases_what_it_held_back(on: On) {
             apply: false,
             release,
         };
-        replay::one(&host.app, id, options).await
+        replay::one(&host.app.pipeline, id, options).await
     };
     let refused = replay(false).await;
     assert!(
@@ -222,7 +222,7 @@ async fn a_signature_is_over_the_bytes_as_they_came(on: On) {
         super::FORM
     );
     let declared = host.declare(&file).await;
-    // Escapes and blanks that a parser would not write again like this.
+    // Escapes and blanks that would not survive parsing and writing.
     let body = br#"{"id":"f-1",  "nome":"Jo\u00e3o \u002f Zo\u00E9","telefone":"11 98888-0003"}"#;
     let address = declared.address("form");
     let ask = |secret: &str| {
@@ -297,7 +297,7 @@ plugin = "meta-lead-ads"
 secrets = { verify-token = "made-up-verify", app-secret = "made-up-app" }
 "#;
 
-async fn a_handshake_is_answered_to_who_knows_the_token(on: On) {
+async fn a_handshake_needs_the_token(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-meta-lead-ads"))
         .await;
@@ -360,7 +360,7 @@ proof = { place = "header", name = "X-Proof" }
     let deals = host
         .deals(&declared, &format!("dealId={}", id.as_str().unwrap()))
         .await;
-    // The misbehaving converter makes attributes of all that it was given.
+    // The misbehaving converter copies its whole input to attributes.
     let seen = deals[0]["deal"]["props"]["attributes"].to_string();
     assert!(seen.contains("x-proof"), "{seen}");
     for secret in ["\"tok\"", "made-up-key", "session=1"] {

@@ -1,5 +1,6 @@
-//! A version that fails for a connection several times in a row is not tried in
-//! requests any more: its deliveries are kept and answered at once.
+//! The circuit breaker: a version that fails several times in a row for a
+//! connection is no longer called in requests; deliveries are stored and
+//! answered at once.
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost_tests::guests::{self, Variant};
@@ -11,10 +12,10 @@ use super::harm;
 leadhost_tests::on_every_store! {
     after_several_faults_a_delivery_is_kept_without_a_call,
     a_change_by_an_operator_closes_the_circuit,
-    another_version_converts_what_was_kept,
+    another_version_converts_the_kept_deliveries,
 }
 
-/// Calls into the plugin so far that ended like this.
+/// The number of plugin calls so far with this outcome.
 async fn calls(host: &Host, outcome: &str) -> u64 {
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
     let labels = [r#"plugin="misbehave""#, &format!(r#"outcome="{outcome}""#)];
@@ -57,7 +58,10 @@ async fn after_several_faults_a_delivery_is_kept_without_a_call(on: On) {
     let kept = host.delivery(&answer).await.summary;
     assert_eq!(kept.status, DeliveryStatus::Failed);
     let error = kept.error.expect("a reason");
-    assert!(error.contains("not tried for this connection"), "{error}");
+    assert!(
+        error.contains("circuit breaker is open for this connection"),
+        "{error}"
+    );
     assert!(error.contains("unreachable"), "{error}");
 
     let open = circuits(&host).await;
@@ -66,7 +70,7 @@ async fn after_several_faults_a_delivery_is_kept_without_a_call(on: On) {
     assert_eq!(open[0]["inlineOnly"], false);
     let name = open[0]["name"].as_str().expect("a name");
     assert!(name.ends_with("/trap"), "{name}");
-    // Another connection of the same version is served.
+    // Another connection of the same version still works.
     let answer = host.post(&declared.address("good")).send().await;
     assert_eq!(answer.expect(200).json()["status"], "converted");
 }
@@ -85,7 +89,7 @@ async fn a_change_by_an_operator_closes_the_circuit(on: On) {
     assert_eq!(answer.expect(200).json()["status"], "converted");
 }
 
-async fn another_version_converts_what_was_kept(on: On) {
+async fn another_version_converts_the_kept_deliveries(on: On) {
     let host = Host::working(on).await;
     let first = Variant {
         version: "1.0.0",
@@ -106,7 +110,7 @@ async fn another_version_converts_what_was_kept(on: On) {
     assert_eq!(circuits(&host).await.len(), 1);
     host.converter(mended.component()).await;
     assert!(circuits(&host).await.is_empty());
-    // Without the clock being moved: it does not wait for its time.
+    // Without moving the clock: it does not wait for the next attempt.
     host.becomes(last.expect("six came"), DeliveryStatus::Converted)
         .await;
     let answer = host.post(&declared.address("trap")).send().await;

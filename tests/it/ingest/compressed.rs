@@ -13,7 +13,7 @@ use super::{FORM, form, lead};
 leadhost_tests::on_every_store! {
     each_coding_is_read_as_what_it_was_before,
     a_signature_is_over_the_bytes_as_they_were_sent,
-    what_cannot_be_read_or_is_too_large_is_refused_and_nothing_is_kept,
+    unreadable_and_oversized_bodies_are_refused_and_not_kept,
 }
 
 fn gzip(text: &[u8]) -> Vec<u8> {
@@ -46,7 +46,8 @@ async fn each_coding_is_read_as_what_it_was_before(on: On) {
             .header("content-encoding", coding);
         let answer = ask.body(pack(body.as_bytes())).send().await.expect(200);
         assert_eq!(answer.json()["status"], "converted", "{coding}");
-        // It is kept as what it was, so that it can be read and converted again.
+        // The stored body is decompressed, so that it can be read and converted
+        // again.
         let stored = host.delivery(&answer).await;
         assert_eq!(stored.request.body, body.as_bytes(), "{coding}");
         let headers = stored.request.headers;
@@ -72,7 +73,7 @@ async fn a_signature_is_over_the_bytes_as_they_were_sent(on: On) {
     let answer = send("f-1", "made-up-key", false).await.expect(200);
     assert_eq!(answer.json()["status"], "converted");
     send("f-2", "made-up-key", true).await.expect(401);
-    // What was kept apart proves itself later by what was sent.
+    // A quarantined delivery is checked later over the bytes as they were sent.
     send("f-3", "another-key", false).await.expect(401);
     host.declare(&with("another-key")).await;
     let mut released = 0;
@@ -81,14 +82,14 @@ async fn a_signature_is_over_the_bytes_as_they_were_sent(on: On) {
             apply: true,
             release: true,
         };
-        released += usize::from(replay::one(&host.app, id, options).await.is_ok());
+        released += usize::from(replay::one(&host.app.pipeline, id, options).await.is_ok());
     }
     assert_eq!(released, 1);
     assert_eq!(host.deals(&declared, "externalId=f-3").await.len(), 1);
     assert!(host.deals(&declared, "externalId=f-2").await.is_empty());
 }
 
-async fn what_cannot_be_read_or_is_too_large_is_refused_and_nothing_is_kept(on: On) {
+async fn unreadable_and_oversized_bodies_are_refused_and_not_kept(on: On) {
     let (host, declared) = form(on).await;
     let send = async |coding: &str, body: Vec<u8>| {
         let ask = host.post(&declared.address("form"));
@@ -106,7 +107,7 @@ async fn what_cannot_be_read_or_is_too_large_is_refused_and_nothing_is_kept(on: 
     let mut cut = gzip(&text);
     cut.truncate(cut.len() - 4);
     send("gzip", cut).await.expect(400);
-    // Some kilobytes that become more than a delivery may have.
+    // Some kilobytes that decompress to more than a delivery may have.
     let bomb = vec![b' '; limits::DELIVERY_BYTES + 1];
     for packed in [("gzip", gzip(&bomb)), ("zstd", zstd(&bomb))] {
         assert!(packed.1.len() < bomb.len() / 100);

@@ -1,4 +1,5 @@
-//! Who a lead is about: one person is one contact, however the phone is written.
+//! The contact of a lead: one person is one contact, however the phone is
+//! written.
 
 use leadhost_tests::On;
 use std::collections::BTreeSet;

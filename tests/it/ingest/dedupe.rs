@@ -1,4 +1,4 @@
-//! What is the same lead again.
+//! Deduplication of leads.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What the host owes a fetch: only where it may go, no answer lost, whatever
-//! stops or swaps in between.
+//! Fetches: only allowed addresses are called, and no answer is lost when a
+//! host stops or a version is swapped in between.
 
 use leadhost::domain::connection::AllowedHost;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
@@ -11,16 +11,16 @@ use leadhost_tests::{Host, On, Options, until};
 use super::meta::{Meta, PAGE, connection, double, send, webhook};
 
 leadhost_tests::on_every_store! {
-    a_host_that_nobody_allowed_is_never_called_and_fails_the_item_alone,
-    a_private_address_needs_leave_of_its_own,
-    a_restart_goes_on_with_what_waits,
+    a_host_off_the_allow_list_is_never_called_and_fails_the_item_alone,
+    a_private_address_needs_its_own_permission,
+    a_restart_continues_the_waiting_fetches,
     a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends,
     the_answer_is_stored_before_the_converter_reads_it,
-    another_version_completes_what_an_earlier_one_asked_for,
-    a_connection_beside_it_that_cannot_be_opened_costs_no_delivery,
+    another_version_completes_the_fetch_of_an_earlier_one,
+    a_neighbour_connection_that_cannot_be_unsealed_costs_no_delivery,
 }
 
-/// A host on which the connection's allow-list is this.
+/// A host on which the connection has this allow-list.
 async fn allowed(on: On, list: &str) -> Meta {
     let host = Host::working(on).await;
     let double = double();
@@ -44,7 +44,7 @@ async fn allowed(on: On, list: &str) -> Meta {
     }
 }
 
-async fn a_host_that_nobody_allowed_is_never_called_and_fails_the_item_alone(on: On) {
+async fn a_host_off_the_allow_list_is_never_called_and_fails_the_item_alone(on: On) {
     let meta = allowed(on, "[]").await;
     let id = meta.announce(&["440000000000011"]).await;
     let done = until("the item failed", async || {
@@ -68,7 +68,7 @@ async fn a_host_that_nobody_allowed_is_never_called_and_fails_the_item_alone(on:
     assert!(connection.paused.is_none());
 }
 
-async fn a_private_address_needs_leave_of_its_own(on: On) {
+async fn a_private_address_needs_its_own_permission(on: On) {
     let host = Host::working(on).await;
     let double = double();
     let fetch = format!("http://{}/leads", double.address());
@@ -84,7 +84,8 @@ async fn a_private_address_needs_leave_of_its_own(on: On) {
         refused.to_string().contains("not a public address"),
         "{refused}"
     );
-    // Past that, as with a name that comes to mean a private address.
+    // Without the check at declaration, as with a name that later resolves to a
+    // private address.
     let declared = host.declare(&file).await;
     let seeded = host
         .workspace_with("other", |plan| {
@@ -119,7 +120,7 @@ async fn a_private_address_needs_leave_of_its_own(on: On) {
     assert_eq!(double.requests().len(), 1);
 }
 
-async fn a_restart_goes_on_with_what_waits(on: On) {
+async fn a_restart_continues_the_waiting_fetches(on: On) {
     let meta = Meta::new(on).await;
     let id = meta.announce(&["440000000000003"]).await;
     meta.noted(id).await;
@@ -154,7 +155,7 @@ async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends(on: On)
     )
     .await;
     let id = host.delivery(&answer).await.summary.id;
-    let now = host.app.clock.now();
+    let now = host.app.core.clock.now();
     let until = now.plus_seconds(60);
     let held = host
         .store()
@@ -201,7 +202,7 @@ async fn the_answer_is_stored_before_the_converter_reads_it(on: On) {
         .await
         .expect(200);
     assert_eq!(answer.json()["status"], "queued");
-    // The converter is at it, and never ends by itself.
+    // The converter is running, and never ends by itself.
     until("the answer is in the store", async || {
         let kept = host
             .count("select count(*) from fetches where response_head is not null")
@@ -210,9 +211,9 @@ async fn the_answer_is_stored_before_the_converter_reads_it(on: On) {
     })
     .await;
     let taken = until("another host takes it over", async || {
-        // This host's worker may be the quicker one: it does not end, either.
+        // This host's worker may be faster; its call does not end either.
         host.advance(61).await;
-        let now = host.app.clock.now();
+        let now = host.app.core.clock.now();
         let jobs = host
             .store()
             .claim(&leadhost::store::Turns::of(1), now, now.plus_seconds(60))
@@ -228,7 +229,7 @@ async fn the_answer_is_stored_before_the_converter_reads_it(on: On) {
     drop(answer);
 }
 
-async fn another_version_completes_what_an_earlier_one_asked_for(on: On) {
+async fn another_version_completes_the_fetch_of_an_earlier_one(on: On) {
     let host = Host::start(Options::patient(on)).await;
     let (old, new) = (double(), double());
     let fetch = |double: &GraphDouble| format!("http://{}/leads", double.address());
@@ -255,12 +256,12 @@ async fn another_version_completes_what_an_earlier_one_asked_for(on: On) {
     assert_eq!(done.summary.ran.expect("it ran").digest, digest);
     assert!(
         old.requests().is_empty(),
-        "the new one knows better where to ask"
+        "the new version fetches from another address"
     );
     assert_eq!(new.requests().len(), 1);
 }
 
-async fn a_connection_beside_it_that_cannot_be_opened_costs_no_delivery(on: On) {
+async fn a_neighbour_connection_that_cannot_be_unsealed_costs_no_delivery(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-meta-lead-ads"))
         .await;

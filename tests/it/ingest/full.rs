@@ -1,10 +1,10 @@
-//! A store without room: what is there can be read, what comes is told to come
-//! again, and nothing that was answered is lost.
+//! A store without room: reads work, new deliveries are asked to retry, and no
+//! acknowledged lead is lost.
 
 use std::sync::Arc;
 
 use leadhost::app::App;
-use leadhost::http::server;
+use leadhost::http::listen;
 use leadhost::shutdown::Shutdown;
 use leadhost::store::sqlite;
 use leadhost_tests::{Host, On};
@@ -12,7 +12,7 @@ use leadhost_tests::{Host, On};
 use super::{lead, with_form};
 
 #[tokio::test]
-async fn reads_go_on_while_writes_are_refused_and_room_heals_it() {
+async fn reads_continue_while_writes_are_refused_until_there_is_room() {
     let first = Host::working(On::Sqlite).await;
     let store_of = async |host: &Host| {
         let file = host.folder.path().join("bounded.db");
@@ -22,14 +22,14 @@ async fn reads_go_on_while_writes_are_refused_and_room_heals_it() {
     };
     let store = store_of(&first).await;
     let app = App::new(
-        first.app.config.clone(),
+        first.app.core.config.clone(),
         first.clock.clone(),
         Arc::clone(&store) as _,
-        first.app.sealer.clone(),
+        first.app.core.sealer.clone(),
         Shutdown::new(),
     )
     .expect("a plugin engine");
-    let addresses = server::start(&app).await.expect("free ports");
+    let addresses = listen::start(&app.http).await.expect("free ports");
     let host = Host {
         app,
         addresses,
@@ -60,7 +60,7 @@ async fn reads_go_on_while_writes_are_refused_and_room_heals_it() {
         assert!([503, 507].contains(&status), "{status}");
     }
     let rows = host.rows(&declared, "deals").await;
-    assert_eq!(rows.len(), stored, "what was answered is there");
+    assert_eq!(rows.len(), stored, "the acknowledged lead is there");
     assert_eq!(host.deals(&declared, "externalId=f-0").await.len(), 1);
 
     store.limit_pages(0).await;

@@ -1,4 +1,4 @@
-//! What comes in that is odd, broken, too large or cut off.
+//! Input that is odd, broken, too large or cut off.
 
 use std::time::Instant;
 
@@ -12,14 +12,14 @@ use super::{form, harm, lead};
 leadhost_tests::on_every_store! {
     an_unknown_connection_is_not_found_in_the_gateways_shape,
     bodies_that_are_no_json_are_refused_and_kept,
-    a_body_that_is_no_utf_8_is_read_as_the_old_encoding_that_it_is,
+    a_body_that_is_no_utf_8_is_read_in_its_legacy_encoding,
     a_body_over_four_mebibytes_is_too_large_and_one_of_that_size_is_not,
     a_body_nested_without_end_is_refused_at_once,
     ids_keep_all_their_digits,
     a_sender_that_hangs_up_after_its_body_loses_nothing,
-    a_body_that_never_becomes_whole_leaves_nothing,
+    an_incomplete_body_leaves_nothing,
     a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing,
-    other_methods_hear_which_there_are,
+    other_methods_get_the_allowed_ones,
 }
 
 async fn an_unknown_connection_is_not_found_in_the_gateways_shape(on: On) {
@@ -45,7 +45,7 @@ async fn bodies_that_are_no_json_are_refused_and_kept(on: On) {
     assert_eq!(kept.len(), bodies.len());
 }
 
-async fn a_body_that_is_no_utf_8_is_read_as_the_old_encoding_that_it_is(on: On) {
+async fn a_body_that_is_no_utf_8_is_read_in_its_legacy_encoding(on: On) {
     let (host, declared) = form(on).await;
     let body = b"{\"id\":\"f-1\",\"nome\":\"Jos\xe9\",\"telefone\":\"11 98888-0001\"}";
     let ask = host.post(&declared.address("form")).body(&body[..]);
@@ -117,7 +117,7 @@ async fn a_sender_that_hangs_up_after_its_body_loses_nothing(on: On) {
     assert_eq!(deals.len(), 1);
 }
 
-async fn a_body_that_never_becomes_whole_leaves_nothing(on: On) {
+async fn an_incomplete_body_leaves_nothing(on: On) {
     let (host, declared) = form(on).await;
     let mut stream = host.raw().await;
     let head = format!(
@@ -157,7 +157,7 @@ async fn a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing(on: On)
     .await;
 }
 
-async fn other_methods_hear_which_there_are(on: On) {
+async fn other_methods_get_the_allowed_ones(on: On) {
     let (host, declared) = form(on).await;
     for method in ["PUT", "DELETE", "PATCH"] {
         let answer = host.ask(method, &declared.address("form")).send().await;

@@ -1,4 +1,4 @@
-//! A delivery that brings more than is taken in within its request.
+//! A delivery with more leads than fit into its request.
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::limits;
@@ -10,11 +10,11 @@ use crate::crash;
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    a_large_delivery_is_answered_queued_and_shows_the_whole_at_the_end,
+    a_large_delivery_is_answered_queued_and_is_complete_at_the_end,
     a_large_delivery_that_is_killed_half_way_brings_each_lead_once,
 }
 
-async fn a_large_delivery_is_answered_queued_and_shows_the_whole_at_the_end(on: On) {
+async fn a_large_delivery_is_answered_queued_and_is_complete_at_the_end(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
     let most = (limits::WRITE_COST / limits::LEAD_COST) as u64;
@@ -39,7 +39,7 @@ async fn a_large_delivery_is_answered_queued_and_shows_the_whole_at_the_end(on: 
     let deals = host.rows(&declared, "deals").await.len();
     assert_eq!(deals as u64, 300 + most / 2);
 
-    let again = replay::one(&host.app, id, ReplayOptions::default()).await;
+    let again = replay::one(&host.app.pipeline, id, ReplayOptions::default()).await;
     let again = again.expect("it is replayed");
     assert_eq!(again.status, DeliveryStatus::Converted);
     assert_eq!(again.items.len(), 300);

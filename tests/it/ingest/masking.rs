@@ -1,5 +1,5 @@
-//! Secrets that a source carries in its body: checked, and masked in whatever
-//! is kept or shown.
+//! Secrets that a source sends in its body: checked, and masked wherever they
+//! are stored or shown.
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::deploy;
@@ -9,13 +9,13 @@ use serde_json::json;
 
 leadhost_tests::on_every_store! {
     a_declared_secret_in_the_body_is_masked_where_it_is_kept,
-    a_wrong_one_is_kept_to_be_checked_again_and_not_shown,
+    a_wrong_secret_is_kept_for_another_check_and_not_shown,
     a_delivery_that_could_not_be_checked_at_once_is_checked_later,
     bytes_that_are_no_utf_8_are_masked_too,
     a_secret_that_stands_under_the_name_of_an_id_leaves_the_leads_own_id,
 }
 
-/// As the form of an advertiser that carries its key in the body.
+/// Like the form of an advertiser that sends its key in the body.
 const ADS: &str = r#"
 [[connections]]
 name = "ads"
@@ -61,7 +61,7 @@ async fn a_declared_secret_in_the_body_is_masked_where_it_is_kept(on: On) {
     assert!(!host.keeps("made-up-form-key").await);
 }
 
-async fn a_wrong_one_is_kept_to_be_checked_again_and_not_shown(on: On) {
+async fn a_wrong_secret_is_kept_for_another_check_and_not_shown(on: On) {
     let (host, declared) = ads(on).await;
     let ask = host.post(&declared.address("ads"));
     ask.body(body("their-own-key")).send().await.expect(401);
@@ -83,7 +83,9 @@ async fn a_wrong_one_is_kept_to_be_checked_again_and_not_shown(on: On) {
         apply: false,
         release: true,
     };
-    let released = replay::one(&host.app, id, options).await.expect("proven");
+    let released = replay::one(&host.app.pipeline, id, options)
+        .await
+        .expect("proven");
     assert_eq!(released.status, DeliveryStatus::Converted);
     assert!(
         !shown().await.contains("their-own-key"),
@@ -94,8 +96,8 @@ async fn a_wrong_one_is_kept_to_be_checked_again_and_not_shown(on: On) {
 
 async fn a_delivery_that_could_not_be_checked_at_once_is_checked_later(on: On) {
     let (host, declared) = ads(on).await;
-    let serving = host.app.plugins.active("mapping").expect("it serves");
-    host.app.plugins.retire(&serving.digest);
+    let serving = host.app.core.plugins.active("mapping").expect("it serves");
+    host.app.core.plugins.retire(&serving.digest);
     let ask = |key: &str| host.post(&declared.address("ads")).body(body(key));
     let mut ids = Vec::new();
     for key in ["made-up-form-key", "wrong-form-key"] {
@@ -103,7 +105,9 @@ async fn a_delivery_that_could_not_be_checked_at_once_is_checked_later(on: On) {
         assert_eq!(answer.json()["status"], "queued");
         ids.push(host.delivery(&answer).await.summary.id);
     }
-    deploy::load_active(&host.app).await.expect("it loads");
+    deploy::load_active(&host.app.pipeline)
+        .await
+        .expect("it loads");
     host.pass(3_600).await;
     host.becomes(ids[0], DeliveryStatus::Converted).await;
     host.becomes(ids[1], DeliveryStatus::Quarantined).await;

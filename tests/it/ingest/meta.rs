@@ -1,5 +1,5 @@
 //! Pointers: a signed webhook names leads, the host fetches them from a double
-//! of the Graph API, and what goes wrong there is waited out or told.
+//! of the Graph API, and retries or reports failures.
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::DeliveryId;
@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 leadhost_tests::on_every_store! {
     a_signed_webhook_with_two_changes_becomes_two_deals,
     a_webhook_with_a_wrong_signature_is_quarantined,
-    a_change_of_something_else_is_ignored,
-    a_lead_that_is_not_there_yet_is_asked_for_until_it_is,
-    an_expired_token_pauses_the_connection_and_resumed_it_goes_on,
-    a_token_that_is_put_right_fetches_what_the_wrong_one_could_not,
+    a_change_of_another_kind_is_ignored,
+    a_lead_that_is_not_available_yet_is_fetched_until_it_is,
+    an_expired_token_pauses_the_connection_until_it_is_resumed,
+    a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not,
     a_limit_is_waited_out_for_as_long_as_it_says,
     a_far_end_that_hangs_up_is_tried_again,
     a_page_of_html_in_place_of_an_answer_is_tried_again,
     a_name_that_looks_like_a_slot_is_only_a_name,
     one_address_serves_two_pages_and_an_unknown_one_is_unrouted,
     an_address_without_a_signature_does_not_speak_for_a_page_with_one,
-    what_was_unrouted_goes_its_way_when_a_connection_answers_to_it,
+    an_unrouted_delivery_is_replayed_once_a_connection_has_its_page,
     a_page_without_a_token_pauses_the_connection_with_the_secrets_name,
-    a_lead_that_the_far_end_does_not_have_is_given_up_and_may_come_again,
+    a_lead_that_the_far_end_does_not_have_is_given_up_and_may_be_sent_again,
 }
 
 const APP_SECRET: &str = "double-app-secret";
@@ -95,7 +95,7 @@ impl Meta {
         .await;
     }
 
-    /// Waits until an attempt has failed, and gives why.
+    /// Waits until an attempt has failed, and returns the reason.
     pub(super) async fn noted(&self, id: DeliveryId) -> String {
         until("an attempt fails", async || {
             self.host.stored(id).await.items[0].message.clone()
@@ -175,7 +175,7 @@ async fn a_signed_webhook_with_two_changes_becomes_two_deals(on: On) {
     for secret in [APP_SECRET, TOKEN, &proof(APP_SECRET, TOKEN)] {
         assert!(!meta.host.keeps(secret).await, "{secret} is on disk");
     }
-    // The webhook again: Meta repeats what it is unsure of.
+    // The same webhook again: Meta repeats one when it is unsure.
     let again = meta.send(&body).await.expect(200).json();
     assert_eq!(again["status"], "duplicate");
     assert!(again["leads"][0]["dealId"].is_string());
@@ -191,9 +191,9 @@ async fn a_webhook_with_a_wrong_signature_is_quarantined(on: On) {
     assert!(meta.double.requests().is_empty());
 }
 
-async fn a_change_of_something_else_is_ignored(on: On) {
+async fn a_change_of_another_kind_is_ignored(on: On) {
     let meta = Meta::new(on).await;
-    // Also of a page that nobody answers to.
+    // Also for a page without a connection.
     let body = json!({"object": "page", "entry": [{"id": "700000000000009", "changes": [{"field": "feed", "value": {}}]}]});
     let answer = meta.send(&body).await.expect(200).json();
     assert_eq!(answer["status"], "ignored");
@@ -205,8 +205,8 @@ async fn a_change_of_something_else_is_ignored(on: On) {
     );
 }
 
-async fn a_lead_that_is_not_there_yet_is_asked_for_until_it_is(on: On) {
-    // Time passes in leaps here: nobody takes over what is in hand.
+async fn a_lead_that_is_not_available_yet_is_fetched_until_it_is(on: On) {
+    // The clock jumps here: no lease may expire.
     let meta = Meta::with(Options::patient(on).with("worker.lease_seconds", 1_000_000)).await;
     let id = meta.announce(&["440000000000001"]).await;
     let message = meta.noted(id).await;
@@ -221,12 +221,12 @@ async fn a_lead_that_is_not_there_yet_is_asked_for_until_it_is(on: On) {
     assert_eq!(meta.double.requests().len(), 3);
 }
 
-async fn an_expired_token_pauses_the_connection_and_resumed_it_goes_on(on: On) {
+async fn an_expired_token_pauses_the_connection_until_it_is_resumed(on: On) {
     let meta = Meta::new(on).await;
     let id = meta.announce(&["440000000000002"]).await;
     let reason = meta.paused().await;
     assert!(reason.contains("190"), "{reason}");
-    // While it is paused, what comes is taken in and nothing is fetched.
+    // While it is paused, new deliveries are accepted and nothing is fetched.
     let later = meta.announce(&["440000000000013"]).await;
     meta.host.pass(3_600).await;
     let requests = meta.double.requests().len();
@@ -243,7 +243,7 @@ async fn an_expired_token_pauses_the_connection_and_resumed_it_goes_on(on: On) {
     );
 }
 
-async fn a_token_that_is_put_right_fetches_what_the_wrong_one_could_not(on: On) {
+async fn a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not(on: On) {
     let host = Host::working(on).await;
     let double = double();
     host.converter(guests::rust_component("converter-meta-lead-ads"))
@@ -272,7 +272,7 @@ async fn a_limit_is_waited_out_for_as_long_as_it_says(on: On) {
     let id = meta.announce(&["440000000000003"]).await;
     let message = meta.noted(id).await;
     assert!(message.contains("613"), "{message}");
-    let now = Micros(meta.host.app.clock.now().0);
+    let now = Micros(meta.host.app.core.clock.now().0);
     let early = meta
         .host
         .store()
@@ -291,7 +291,7 @@ async fn a_far_end_that_hangs_up_is_tried_again(on: On) {
     let message = meta.noted(id).await;
     assert!(message.contains("no answer from"), "{message}");
     let connection = meta.host.connection(&meta.declared.id("meta")).await;
-    assert!(connection.paused.is_none(), "nobody has to do anything");
+    assert!(connection.paused.is_none(), "no operator action is needed");
     let asked = meta.double.requests().len();
     meta.host.pass(3_600).await;
     meta.asked(asked + 1).await;
@@ -393,7 +393,7 @@ async fn an_address_without_a_signature_does_not_speak_for_a_page_with_one(on: O
     assert!(double.requests().is_empty());
 }
 
-async fn what_was_unrouted_goes_its_way_when_a_connection_answers_to_it(on: On) {
+async fn an_unrouted_delivery_is_replayed_once_a_connection_has_its_page(on: On) {
     let meta = Meta::new(on).await;
     let answer = meta.send(&webhook(OTHER_PAGE, &["440000000000012"])).await;
     let id = meta.host.delivery(&answer.expect(200)).await.summary.id;
@@ -403,7 +403,7 @@ async fn what_was_unrouted_goes_its_way_when_a_connection_answers_to_it(on: On) 
     );
     let second = connection("second", &meta.double, OTHER_PAGE);
     meta.host.declare(&second).await;
-    let replayed = replay::one(&meta.host.app, id, ReplayOptions::default()).await;
+    let replayed = replay::one(&meta.host.app.pipeline, id, ReplayOptions::default()).await;
     assert_eq!(
         replayed.expect("it is replayed").status,
         DeliveryStatus::Queued
@@ -439,7 +439,7 @@ async fn a_page_without_a_token_pauses_the_connection_with_the_secrets_name(on: 
     meta.host.becomes(id, DeliveryStatus::Converted).await;
 }
 
-async fn a_lead_that_the_far_end_does_not_have_is_given_up_and_may_come_again(on: On) {
+async fn a_lead_that_the_far_end_does_not_have_is_given_up_and_may_be_sent_again(on: On) {
     let meta = Meta::new(on).await;
     for times in 1..=2 {
         let id = meta.announce(&["no-such-lead"]).await;

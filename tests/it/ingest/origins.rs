@@ -1,4 +1,4 @@
-//! Forms in browsers: which pages may post to a connection, and read the answer.
+//! CORS: which pages may post to a connection and read the answer.
 
 use leadhost_tests::{Ask, On};
 
@@ -49,7 +49,7 @@ async fn pages_of_other_origins_may_not(on: On) {
     let host = Host::working(on).await;
     let declared = with_form(&host).await;
     let address = declared.address("form");
-    // Without any, and with another.
+    // Without origins, and with another one.
     for origins in ["[]".to_owned(), format!("[\"{SITE}\"]")] {
         host.declare(&format!("{FORM}origins = {origins}\n")).await;
         for origin in ["https://example.com", "http://www.example.com", "null"] {
@@ -57,7 +57,7 @@ async fn pages_of_other_origins_may_not(on: On) {
             assert_eq!(answer.header("access-control-allow-origin"), "", "{origin}");
             let lead = lead("f-1", "Ana", "11 98888-0003").to_string();
             let ask = host.post(&address).header("origin", origin).body(lead);
-            // The browser sent it all the same: a lead is a lead.
+            // The browser has sent it anyway: a lead is a lead.
             let answer = ask.send().await.expect(200);
             assert_eq!(answer.header("access-control-allow-origin"), "", "{origin}");
         }

@@ -1,4 +1,5 @@
-//! Converters come, are refused, are swapped and go back while leads come in.
+//! Converters are installed, refused, swapped and rolled back while leads come
+//! in.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,22 +18,22 @@ leadhost_tests::on_every_store! {
     a_file_in_the_inbox_serves_without_a_restart,
     an_inbox_that_is_made_later_is_watched_from_then_on,
     a_file_that_is_being_written_is_waited_for,
-    what_does_not_pass_is_refused_with_a_reason_and_changes_nothing,
+    a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothing,
     a_restart_and_a_removed_file_change_nothing,
-    a_rollback_goes_to_the_version_before,
-    activating_what_serves_already_does_not_lose_the_version_before,
+    a_rollback_activates_the_previous_version,
+    activating_the_active_version_keeps_the_previous_one,
     a_swap_under_traffic_loses_no_lead_and_fails_none,
-    what_a_version_failed_on_is_tried_again_by_the_next,
-    a_start_goes_on_with_what_a_stop_left_to_the_next_version,
-    first_party_converters_serve_beside_each_other,
+    deliveries_that_a_version_failed_on_are_retried_by_the_next,
+    a_start_retries_what_a_crash_left_to_the_next_version,
+    first_party_converters_serve_side_by_side,
 }
 
-/// A host that watches the folder.
+/// A host that watches the inbox.
 async fn watching(on: On, inbox: &TempDir) -> Host {
     Host::working_with(Options::patient(on).with("plugins.inbox", inbox.path().display())).await
 }
 
-/// Puts a file there as a whole.
+/// Puts a whole file there.
 fn put(inbox: &TempDir, name: &str, bytes: &[u8]) {
     let aside = inbox.path().join(format!(".{name}"));
     std::fs::write(&aside, bytes).unwrap();
@@ -54,11 +55,12 @@ async fn serving(host: &Host) -> Option<Digest> {
     found.map(|activation| activation.digest)
 }
 
-/// Waits until calls begin on it: the store's word comes a moment before that.
+/// Waits until calls run on it: the activation in the store comes a moment
+/// earlier.
 async fn serves(host: &Host, wasm: &[u8]) {
     let digest = Digest::of(wasm);
     until("the file serves", async || {
-        let active = host.app.plugins.active("misbehave")?;
+        let active = host.app.core.plugins.active("misbehave")?;
         (active.digest == digest).then_some(())
     })
     .await;
@@ -128,7 +130,7 @@ async fn a_file_that_is_being_written_is_waited_for(on: On) {
     assert!(host.store().refusals().await.unwrap().is_empty());
 }
 
-async fn what_does_not_pass_is_refused_with_a_reason_and_changes_nothing(on: On) {
+async fn a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothing(on: On) {
     let inbox = tempfile::tempdir().unwrap();
     let host = watching(on, &inbox).await;
     let good = version("1.1.0").component();
@@ -174,8 +176,15 @@ async fn what_does_not_pass_is_refused_with_a_reason_and_changes_nothing(on: On)
     assert_eq!(ran.expect("it ran").digest, Digest::of(&good));
 
     let accept = Accept::of(["weaker-checks"]).unwrap();
-    let accepted = deploy::upload(&host.app, weaker.clone(), "operator", true, &accept).await;
-    assert!(accepted.is_ok(), "an operator may");
+    let accepted = deploy::upload(
+        &host.app.pipeline,
+        weaker.clone(),
+        "operator",
+        true,
+        &accept,
+    )
+    .await;
+    assert!(accepted.is_ok(), "an operator may accept it");
     assert_eq!(serving(&host).await, Some(Digest::of(&weaker)));
 }
 
@@ -190,14 +199,14 @@ async fn a_restart_and_a_removed_file_change_nothing(on: On) {
     let between = version("1.0.5").component();
     put(&inbox, "between.wasm", &between);
     refused(&host, &between).await;
-    deploy::rollback(&host.app, "misbehave")
+    deploy::rollback(&host.app.pipeline, "misbehave")
         .await
         .expect("one before");
     assert_eq!(serving(&host).await, Some(Digest::of(&first)));
     put(&inbox, "second.wasm", &second);
 
     let host = host.restart().await;
-    // A new file is taken in after those that were there.
+    // A new file is processed after the existing ones.
     let marker = b"this is no component".as_slice();
     put(&inbox, "zzz.wasm", marker);
     refused(&host, marker).await;
@@ -214,12 +223,12 @@ async fn a_restart_and_a_removed_file_change_nothing(on: On) {
     assert_eq!(serving(&host).await, Some(Digest::of(&first)));
 }
 
-async fn a_rollback_goes_to_the_version_before(on: On) {
+async fn a_rollback_activates_the_previous_version(on: On) {
     let host = Host::working(on).await;
-    let missing = deploy::rollback(&host.app, "misbehave").await;
+    let missing = deploy::rollback(&host.app.pipeline, "misbehave").await;
     assert!(matches!(missing, Err(DeployError::UnknownPlugin(_))));
     let first = host.converter(version("1.0.0").component()).await;
-    let missing = deploy::rollback(&host.app, "misbehave").await;
+    let missing = deploy::rollback(&host.app.pipeline, "misbehave").await;
     assert!(matches!(missing, Err(DeployError::NothingBefore(_))));
     let second = host.converter(version("1.1.0").component()).await;
     let declared = host.declare(&harm("good", "", 0)).await;
@@ -237,19 +246,19 @@ async fn a_rollback_goes_to_the_version_before(on: On) {
             .digest
     };
     assert_eq!(ran().await, second);
-    deploy::rollback(&host.app, "misbehave")
+    deploy::rollback(&host.app.pipeline, "misbehave")
         .await
         .expect("one before");
     assert_eq!(ran().await, first);
 }
 
-async fn activating_what_serves_already_does_not_lose_the_version_before(on: On) {
+async fn activating_the_active_version_keeps_the_previous_one(on: On) {
     let host = Host::working(on).await;
     let first = host.converter(version("1.0.0").component()).await;
     let second = version("1.1.0").component();
     host.converter(second.clone()).await;
     host.converter(second).await;
-    deploy::rollback(&host.app, "misbehave")
+    deploy::rollback(&host.app.pipeline, "misbehave")
         .await
         .expect("one before");
     assert_eq!(serving(&host).await, Some(first));
@@ -307,7 +316,7 @@ async fn a_swap_under_traffic_loses_no_lead_and_fails_none(on: On) {
     assert_eq!(host.rows(&declared, "deals").await.len(), sent);
 }
 
-async fn what_a_version_failed_on_is_tried_again_by_the_next(on: On) {
+async fn deliveries_that_a_version_failed_on_are_retried_by_the_next(on: On) {
     let host = Host::working(on).await;
     host.converter(version("1.0.0").component()).await;
     let declared = host.declare(&harm("trap", "trap", 0)).await;
@@ -326,7 +335,7 @@ async fn what_a_version_failed_on_is_tried_again_by_the_next(on: On) {
         ..version("1.0.1")
     };
     let digest = host.converter(mended.component()).await;
-    // Without the clock being moved: nobody waits for the next attempt.
+    // Without moving the clock: they do not wait for the next attempt.
     for id in ids {
         let done = host.becomes(id, DeliveryStatus::Converted).await;
         assert_eq!(done.summary.ran.expect("it ran").digest, digest);
@@ -334,7 +343,7 @@ async fn what_a_version_failed_on_is_tried_again_by_the_next(on: On) {
     assert_eq!(host.rows(&declared, "deals").await.len(), 20);
 }
 
-async fn a_start_goes_on_with_what_a_stop_left_to_the_next_version(on: On) {
+async fn a_start_retries_what_a_crash_left_to_the_next_version(on: On) {
     let host = Host::working(on).await;
     host.converter(version("1.0.0").component()).await;
     let declared = host.declare(&harm("trap", "trap", 0)).await;
@@ -346,11 +355,11 @@ async fn a_start_goes_on_with_what_a_stop_left_to_the_next_version(on: On) {
     };
     let wasm = mended.component();
     let digest = Digest::of(&wasm);
-    let stored = deploy::upload(&host.app, wasm, "test", false, &Accept::default()).await;
+    let stored = deploy::upload(&host.app.pipeline, wasm, "test", false, &Accept::default()).await;
     assert!(stored.is_ok(), "{:?}", stored.err());
     assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Failed);
-    // As if the host had died right after the store's word.
-    let now = host.app.clock.now();
+    // As if the host had died right after the activation in the store.
+    let now = host.app.core.clock.now();
     let store = host.store();
     store.activate("misbehave", &digest, now).await.unwrap();
     let host = host.restart().await;
@@ -358,7 +367,7 @@ async fn a_start_goes_on_with_what_a_stop_left_to_the_next_version(on: On) {
     assert_eq!(done.summary.ran.expect("it ran").digest, digest);
 }
 
-async fn first_party_converters_serve_beside_each_other(on: On) {
+async fn first_party_converters_serve_side_by_side(on: On) {
     let host = Host::working(on).await;
     for crate_name in [
         "converter-grupo-olx",

@@ -1,4 +1,4 @@
-//! An operator has a delivery converted again.
+//! An operator replays a delivery.
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::DeliveryId;
@@ -13,7 +13,7 @@ leadhost_tests::on_every_store! {
     the_owner_of_a_lead_is_no_duplicate_of_itself,
     a_changed_converter_shows_what_would_differ_and_apply_writes_it,
     a_replay_that_fails_leaves_the_lead_as_it_is,
-    two_leads_of_one_phone_keep_what_each_said_and_a_replay_renames_nobody,
+    two_leads_of_one_phone_keep_their_own_fields_and_a_replay_renames_no_contact,
 }
 
 async fn again(host: &Host, id: DeliveryId, apply: bool) -> DeliveryOutcome {
@@ -21,7 +21,7 @@ async fn again(host: &Host, id: DeliveryId, apply: bool) -> DeliveryOutcome {
         apply,
         release: false,
     };
-    replay::one(&host.app, id, options)
+    replay::one(&host.app.pipeline, id, options)
         .await
         .expect("it is replayed")
 }
@@ -107,7 +107,7 @@ async fn a_replay_that_fails_leaves_the_lead_as_it_is(on: On) {
     assert_eq!(host.rows(&declared, "deals").await.len(), 1);
 }
 
-async fn two_leads_of_one_phone_keep_what_each_said_and_a_replay_renames_nobody(on: On) {
+async fn two_leads_of_one_phone_keep_their_own_fields_and_a_replay_renames_no_contact(on: On) {
     let (host, declared) = form(on).await;
     let send = async |id: &str, name: &str| {
         let body = lead(id, name, "11 98888-0001");

@@ -1,23 +1,23 @@
-//! What a plugin may answer to strangers: nothing of a secret, whatever it asks
-//! for, and no page that a browser runs.
+//! Replies of a plugin to strangers: no secrets, whatever it asks for, and no
+//! page that a browser would run.
 
 use leadhost_tests::way::signature;
 use leadhost_tests::{Answer, Declared, Host, On, guests};
 
 leadhost_tests::on_every_store! {
-    a_handshake_tells_no_secret,
+    a_handshake_reveals_no_secret,
     a_handshake_signs_a_challenge_and_nothing_else,
     a_challenge_is_not_signed_where_it_could_be_a_delivery,
-    an_operator_may_let_a_reply_tell_a_secret,
+    an_operator_may_allow_a_reply_to_reveal_a_secret,
     a_reply_that_may_not_go_out_costs_no_lead,
-    who_leaves_the_secret_of_a_check_out_hears_that_anybody_may_send,
+    a_check_without_its_secret_warns_that_anyone_may_send,
     a_secret_counts_as_used_where_the_plugin_checks_senders_with_it,
 }
 
 const CHALLENGE: &str = "890e4665-4dfe-4ab1-b689-ed553bceeed0";
 
-/// Connections with the misbehaving converter, one a word: senders sign with
-/// `key`, and present `password` as it is.
+/// Connections of the misbehaving converter, one for each word: senders sign
+/// with `key`, and send `password` as it is.
 fn connections(words: &[&str], more: &str) -> String {
     words
         .iter()
@@ -64,7 +64,7 @@ async fn shake(host: &Host, declared: &Declared, word: &str, query: &str) -> Ans
     host.get(&format!("{address}?{query}")).send().await
 }
 
-async fn a_handshake_tells_no_secret(on: On) {
+async fn a_handshake_reveals_no_secret(on: On) {
     let words = ["tell", "tell-basic", "sign-a-secret", "page"];
     let (host, declared) = host(on, &words, "").await;
     for word in words {
@@ -106,7 +106,7 @@ async fn a_handshake_signs_a_challenge_and_nothing_else(on: On) {
         let query = format!("text={text}");
         shake(&host, &declared, "sign", &query).await.expect(403);
     }
-    // Not with what senders present as it is, whatever it is called.
+    // Not with a secret that senders send as it is, whatever its name.
     for of in ["password", "password/alias"] {
         let query = format!("of={of}&text={CHALLENGE}");
         shake(&host, &declared, "sign", &query).await.expect(403);
@@ -121,7 +121,7 @@ async fn a_challenge_is_not_signed_where_it_could_be_a_delivery(on: On) {
     shake(&host, &declared, "sign", query).await.expect(403);
 }
 
-async fn an_operator_may_let_a_reply_tell_a_secret(on: On) {
+async fn an_operator_may_allow_a_reply_to_reveal_a_secret(on: On) {
     let more = r#"reply_secrets = ["password"]"#;
     let (host, declared) = host(on, &["tell"], more).await;
     let answer = shake(&host, &declared, "tell", "of=password").await;
@@ -161,7 +161,7 @@ async fn a_reply_that_may_not_go_out_costs_no_lead(on: On) {
     }
 }
 
-async fn who_leaves_the_secret_of_a_check_out_hears_that_anybody_may_send(on: On) {
+async fn a_check_without_its_secret_warns_that_anyone_may_send(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-grupo-olx"))
         .await;

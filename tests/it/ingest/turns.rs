@@ -1,4 +1,4 @@
-//! Two connections, of which one has much waiting: the other does not notice.
+//! Two connections, one of them with a large backlog: the other is not affected.
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost_tests::guests::{self, Variant};
@@ -10,15 +10,15 @@ use super::meta::double;
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    a_fetched_lead_is_not_behind_the_loops_of_another_connection,
-    a_sender_is_told_to_come_again_for_its_own_backlog_only,
-    what_waits_is_known_after_a_restart,
+    a_fetched_lead_does_not_wait_for_the_loops_of_another_connection,
+    a_sender_is_asked_to_retry_for_its_own_backlog_only,
+    the_backlog_is_known_after_a_restart,
 }
 
 /// Deliveries that loop.
 const LOOPS: usize = 24;
 
-async fn a_fetched_lead_is_not_behind_the_loops_of_another_connection(on: On) {
+async fn a_fetched_lead_does_not_wait_for_the_loops_of_another_connection(on: On) {
     let options = Options::on(on)
         .with("plugins.inline_ms", 50)
         .with("plugins.deadline_ms", 500)
@@ -48,13 +48,13 @@ async fn a_fetched_lead_is_not_behind_the_loops_of_another_connection(on: On) {
     host.becomes(lead, DeliveryStatus::Ignored).await;
     let mut ended = 0;
     for id in host.with_status(DeliveryStatus::Failed).await {
-        // Those that were put off without a call have not ended.
+        // A delivery that was put off without a call has not ended.
         ended += usize::from(host.stored(id).await.summary.attempts > 0);
     }
     assert!(ended <= LOOPS / 2, "{ended} of {LOOPS} loops came first");
 }
 
-async fn a_sender_is_told_to_come_again_for_its_own_backlog_only(on: On) {
+async fn a_sender_is_asked_to_retry_for_its_own_backlog_only(on: On) {
     let options = Options::patient(on)
         .with("intake.waiting", 4)
         .with("intake.waiting_of_connection", 3);
@@ -72,14 +72,15 @@ async fn a_sender_is_told_to_come_again_for_its_own_backlog_only(on: On) {
     let told = send("bad", 503).await;
     assert_eq!(told.header("retry-after"), "10");
     send("worse", 200).await;
-    // By now all that may wait does, and who has less than an equal part still may.
+    // The backlog is full now; a connection with less than an equal share may still
+    // add to it.
     send("worse", 200).await;
     send("worse", 503).await;
     send("good", 200).await;
     send("bad", 503).await;
 }
 
-async fn what_waits_is_known_after_a_restart(on: On) {
+async fn the_backlog_is_known_after_a_restart(on: On) {
     let options = Options::patient(on).with("intake.waiting_of_connection", 2);
     let host = Host::start(options).await;
     host.converter(guests::misbehave()).await;
@@ -89,7 +90,7 @@ async fn what_waits_is_known_after_a_restart(on: On) {
         host.post(&declared.address("bad")).send().await.expect(200);
     }
     let host = host.restart().await;
-    // Its clock stands, so that nothing is tried again.
+    // The clock stands, so that nothing is retried.
     leadhost_tests::until("the backlog is counted", async || {
         let answer = host.post(&declared.address("bad")).send().await;
         (answer.status == 503).then_some(())

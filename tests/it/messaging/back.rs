@@ -1,5 +1,5 @@
-//! Statuses: in whatever order, as often as they come, before the send's answer
-//! and after it, the same is said of a message in the end.
+//! Statuses: in any order, repeated, before and after the answer to the send,
+//! the message ends in the same state.
 
 use leadhost_tests::On;
 use leadhost_tests::provider::{BEGINNING, Flush, Order, Status};
@@ -13,15 +13,15 @@ leadhost_tests::on_every_store! {
     a_read_message_was_delivered,
     a_status_before_the_answer_is_not_lost,
     a_status_before_the_answer_that_does_not_name_our_id_is_not_lost,
-    a_message_that_failed_and_arrived_all_the_same_arrived,
+    a_message_that_failed_and_then_arrived_is_delivered,
     every_error_of_a_message_is_kept_once,
-    a_status_of_nobodys_message_is_taken_and_changes_nothing,
-    an_unknown_word_is_taken_and_changes_nothing,
-    a_thousand_statuses_in_a_request_are_taken_in_beside_other_work,
-    a_webhook_that_was_not_answered_comes_again,
+    a_status_of_an_unknown_message_is_accepted_and_changes_nothing,
+    an_unknown_status_is_accepted_and_changes_nothing,
+    a_thousand_statuses_in_a_request_are_accepted_alongside_other_work,
+    a_webhook_that_was_refused_is_accepted_when_it_is_repeated,
 }
 
-/// Each order in which three can come.
+/// Each order of three.
 const ORDERS: [[usize; 3]; 6] = [
     [0, 1, 2],
     [0, 2, 1],
@@ -86,7 +86,7 @@ async fn the_same_status_again_changes_nothing(on: On) {
     }
     let how = Flush::default().order(Order::Shuffled(7)).times(5);
     taken(&desk.whatsapp.flush_as(how).await);
-    // That it was sent is new; that it was delivered is not.
+    // `sent` is new; `delivered` is not.
     desk.whatsapp.status(&sent.wamid, "delivered");
     let settled = desk.row("messages", &sent.message).await;
     desk.host.advance(60).await;
@@ -111,8 +111,8 @@ async fn a_read_message_was_delivered(on: On) {
     assert_eq!(row["delivered_at"], row["read_at"]);
 }
 
-/// The provider has taken the message and told its status, and only then
-/// answers the send.
+/// The provider accepts the message, sends its status, and only then answers
+/// the send.
 async fn told_before_the_answer(on: On, change: impl Fn(Status) -> Status) {
     let desk = Desk::new(on).await;
     let (sending, wamid) = desk.hanging(PHONE).await;
@@ -137,7 +137,7 @@ async fn a_status_before_the_answer_that_does_not_name_our_id_is_not_lost(on: On
     told_before_the_answer(on, Status::without_opaque).await;
 }
 
-async fn a_message_that_failed_and_arrived_all_the_same_arrived(on: On) {
+async fn a_message_that_failed_and_then_arrived_is_delivered(on: On) {
     let desk = Desk::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.fails(&sent.wamid, &[131_026]);
@@ -169,7 +169,7 @@ async fn every_error_of_a_message_is_kept_once(on: On) {
     assert_eq!(desk.errors("").await.len(), 2);
 }
 
-async fn a_status_of_nobodys_message_is_taken_and_changes_nothing(on: On) {
+async fn a_status_of_an_unknown_message_is_accepted_and_changes_nothing(on: On) {
     let desk = Desk::new(on).await;
     let nobody = Status {
         recipient: Some(WA_ID.to_owned()),
@@ -178,7 +178,7 @@ async fn a_status_of_nobodys_message_is_taken_and_changes_nothing(on: On) {
     desk.whatsapp.tell(nobody);
     desk.told().await;
     assert!(desk.host.rows(&desk.declared, "messages").await.is_empty());
-    // A failure of which nobody knows the message is reported all the same.
+    // A failure of an unknown message is reported too.
     let errors = desk.errors("").await;
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0]["external_id"], "wamid.NOBODYS");
@@ -188,7 +188,7 @@ async fn a_status_of_nobodys_message_is_taken_and_changes_nothing(on: On) {
     }
 }
 
-async fn an_unknown_word_is_taken_and_changes_nothing(on: On) {
+async fn an_unknown_status_is_accepted_and_changes_nothing(on: On) {
     let desk = Desk::new(on).await;
     let sent = desk.greets(PHONE).await;
     let before = desk.row("messages", &sent.message).await;
@@ -199,7 +199,7 @@ async fn an_unknown_word_is_taken_and_changes_nothing(on: On) {
     assert_eq!(desk.row("messages", &sent.message).await, before);
 }
 
-async fn a_thousand_statuses_in_a_request_are_taken_in_beside_other_work(on: On) {
+async fn a_thousand_statuses_in_a_request_are_accepted_alongside_other_work(on: On) {
     let desk = Desk::new(on).await;
     let mut sents = Vec::new();
     for number in 0..10 {
@@ -227,11 +227,11 @@ async fn a_thousand_statuses_in_a_request_are_taken_in_beside_other_work(on: On)
     }
 }
 
-async fn a_webhook_that_was_not_answered_comes_again(on: On) {
+async fn a_webhook_that_was_refused_is_accepted_when_it_is_repeated(on: On) {
     let desk = Desk::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.status(&sent.wamid, "delivered");
-    // The wrong address refuses it, and it waits at the provider's.
+    // The wrong address refuses it, and it waits at the provider.
     let right = desk.webhook(super::desk::FRONT);
     let wrong = format!("http://{}{right}x", desk.host.addresses.gateway);
     desk.whatsapp

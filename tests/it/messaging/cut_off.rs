@@ -1,5 +1,5 @@
-//! Sends that are cut off from one of their ends: the partner goes away, or
-//! the lease runs out in the middle of the call.
+//! Sends that are cut off at one end: the partner disconnects, or the lease
+//! expires in the middle of the call.
 
 use leadhost_tests::provider::{Misbehaviour, Taken};
 use leadhost_tests::whatsapp::WhatsApp;
@@ -40,7 +40,7 @@ async fn a_partner_that_hangs_up_loses_nothing(on: On) {
 }
 
 async fn a_lease_that_ends_in_the_middle_of_a_call_makes_no_second_call(on: On) {
-    // Who hangs is waited for by the machine's clock.
+    // The wait for a hanging call runs on the machine's clock.
     let options = Options::patient(on)
         .with("messages.answer_seconds", 1)
         .with("worker.fetch_seconds", 600);
@@ -50,13 +50,13 @@ async fn a_lease_that_ends_in_the_middle_of_a_call_makes_no_second_call(on: On) 
     assert_eq!(answer.header("x-message-status"), "sending");
     let (_, message) = ids(&answer);
     desk.whatsapp.hangs(1).await;
-    // By the store's clock its holder is gone.
+    // By the store's clock the lease of its holder has expired.
     desk.host.pass(61).await;
     desk.becomes(&message, "unknown").await;
     desk.host.pass(3_600).await;
     desk.greets("(11) 98765-0699").await;
     assert_eq!(desk.state(&message).await, "unknown");
-    // The holder was only slow: what the provider said counts all the same.
+    // The holder was only slow: the provider's answer still counts.
     desk.whatsapp.release();
     desk.becomes(&message, "accepted").await;
     assert_eq!(desk.whatsapp.accepted_for(WA_ID), 1);

@@ -1,4 +1,4 @@
-//! A host with an instance on the WhatsApp double, and a partner who notifies.
+//! A host with an instance on the WhatsApp double, and a partner that notifies.
 
 use leadhost::domain::id::ConnectionId;
 use leadhost::store::{OutboxFilter, OutboxMessage};
@@ -15,7 +15,7 @@ pub const FRONT: &str = "front";
 pub const PHONE: &str = "(11) 98765-0101";
 pub const WA_ID: &str = "5511987650101";
 
-/// Another's.
+/// Another contact's.
 pub const OTHER_PHONE: &str = "+55 21 99876-0202";
 pub const OTHER_WA_ID: &str = "5521998760202";
 
@@ -25,17 +25,17 @@ pub struct Desk {
     pub whatsapp: WhatsApp,
 }
 
-/// A message that the provider took.
+/// A message that the provider accepted.
 pub struct Sent {
     pub conversation: String,
     /// The host's id.
     pub message: String,
-    /// The provider's.
+    /// The provider's id.
     pub wamid: String,
 }
 
 impl Desk {
-    /// The provider's templates are known.
+    /// With a known list of templates.
     pub async fn new(on: On) -> Self {
         Self::with(Options::patient(on), WhatsApp::start()).await
     }
@@ -46,7 +46,7 @@ impl Desk {
         desk
     }
 
-    /// The instance has no list of templates: only the provider knows them.
+    /// Without a list of templates: only the provider knows them.
     pub async fn unlisted(on: On) -> Self {
         let whatsapp = WhatsApp::start();
         let waba = format!(r#"wabaId = "{}","#, whatsapp.options().waba_id);
@@ -68,7 +68,7 @@ impl Desk {
         desk
     }
 
-    /// Asks the provider for its templates.
+    /// Requests the provider's templates.
     pub async fn lists(&self) {
         until("the templates are listed", async || {
             let list = self.host.list_templates(&self.channel(FRONT)).await;
@@ -92,15 +92,15 @@ impl Desk {
         self.declared.report.channels[instance].clone()
     }
 
-    /// Where the provider posts to.
+    /// The address that the provider posts to.
     pub fn callback(&self) -> Callback {
         let gateway = self.host.addresses.gateway;
         Callback::to(&format!("http://{gateway}{}", self.webhook(FRONT)))
     }
 
-    // ---- what a partner asks for
+    // ---- requests of a partner
 
-    /// With the partner's key.
+    /// A request with the partner's key.
     pub fn notify(&self, body: &Value) -> Ask {
         let ask = self.host.post("/send-notification").json(body);
         ask.header("x-service-api-key", &self.declared.key("partner"))
@@ -117,15 +117,15 @@ impl Desk {
         })
     }
 
-    /// A notification that the provider has no reason to refuse.
+    /// A notification that the provider accepts.
     pub fn greeting(&self, phone: &str) -> Value {
         self.notification(phone, template("boas_vindas", &["Ilda", "Casa Verde"]))
     }
 
-    /// Sends the greeting, which the provider takes.
+    /// Sends the greeting, which the provider accepts.
     pub async fn greets(&self, phone: &str) -> Sent {
         let answer = self.notify(&self.greeting(phone)).send().await.expect(200);
-        // Where partners are told in time, the provider may be later.
+        // A partner is answered in time; the provider may be later.
         let (_, message) = ids(&answer);
         until("the provider takes the greeting", async || {
             (self.whatsapp.accepted_as(&message) > 0).then_some(())
@@ -134,8 +134,9 @@ impl Desk {
         self.sent(&answer)
     }
 
-    /// Sends the greeting, which the provider takes and does not answer until it
-    /// is released: the answer to come, and the provider's id of the message.
+    /// Sends the greeting. The provider accepts it but does not answer until it
+    /// is released. Returns the pending answer and the provider's id of the
+    /// message.
     pub async fn hanging(&self, phone: &str) -> (JoinHandle<Answer>, String) {
         self.whatsapp.next_sends(1, Misbehaviour::Hang(Taken::Yes));
         let sending = tokio::spawn(self.notify(&self.greeting(phone)).send());
@@ -143,7 +144,7 @@ impl Desk {
         (sending, self.whatsapp.accepted()[0].id.clone())
     }
 
-    /// What a notification became that the provider has taken.
+    /// Returns the ids of a notification that the provider has accepted.
     #[track_caller]
     pub fn sent(&self, answer: &Answer) -> Sent {
         let (conversation, message) = ids(answer);
@@ -162,9 +163,10 @@ impl Desk {
         }
     }
 
-    // ---- what became of it
+    // ---- results
 
-    /// Every message of the workspace, without asking the data API, which counts.
+    /// Every message of the workspace, without the data API, which has a rate
+    /// limit.
     pub async fn messages(&self) -> Vec<OutboxMessage> {
         let filter = OutboxFilter {
             limit: 1_000,
@@ -180,7 +182,7 @@ impl Desk {
         metadata["status"].as_str().expect("a state").to_owned()
     }
 
-    /// Waits until the message is this far.
+    /// Waits until the message is in this state.
     pub async fn becomes(&self, message: &str, state: &str) {
         until(&format!("{message} becomes {state}"), async || {
             (self.state(message).await == state).then_some(())
@@ -188,14 +190,14 @@ impl Desk {
         .await;
     }
 
-    /// The row of an entity with this id, as exported.
+    /// Returns the exported row of an entity with this id.
     pub async fn row(&self, entity: &str, id: &str) -> Value {
         let rows = self.host.rows(&self.declared, entity).await;
         let found = rows.into_iter().find(|row| row["id"] == id);
         found.unwrap_or_else(|| panic!("{entity} has no {id}"))
     }
 
-    /// The rows of the report since the beginning, with this more in the query.
+    /// Returns all rows of the report, with more in the query.
     pub async fn errors(&self, query: &str) -> Vec<Value> {
         let target = format!(
             "/v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z&limit=1000{query}"
@@ -204,22 +206,22 @@ impl Desk {
         answer["data"].as_array().expect("rows").clone()
     }
 
-    /// With the workspace's key.
+    /// A request with the workspace's key.
     pub fn data(&self, target: &str) -> Ask {
         let key = format!("Bearer {}", self.declared.key("workspace"));
         self.host.get(target).header("authorization", &key)
     }
 
-    /// Waits until nothing that came in is to be read any more.
+    /// Waits until every incoming delivery is converted.
     pub async fn settled(&self) {
-        until("what came in is read", async || {
+        until("every incoming delivery is converted", async || {
             let waiting = self.host.store().waiting().await.expect("a store");
             waiting.is_empty().then_some(())
         })
         .await;
     }
 
-    /// Why the instance sends nothing, once it does not.
+    /// Waits until the instance is paused, and returns the reason.
     pub async fn paused(&self) -> String {
         until("the instance is paused", async || {
             let connection = self.host.connection(&self.channel(FRONT)).await;
@@ -228,13 +230,13 @@ impl Desk {
         .await
     }
 
-    /// Tells what waits, all of which the host takes.
+    /// Sends the waiting events, all of which the host must accept.
     pub async fn told(&self) {
         taken(&self.whatsapp.flush().await);
     }
 }
 
-/// An instance on the double, as a workspace file has it.
+/// An instance on the double, for a workspace file.
 pub fn instance(name: &str, whatsapp: &WhatsApp) -> String {
     let (url, options) = (whatsapp.url(), whatsapp.options());
     format!(
@@ -256,7 +258,7 @@ secrets = {{ access-token = "{token}", app-secret = "{secret}", verify-token = "
     )
 }
 
-/// A template in Portuguese whose body has these texts.
+/// A template in Portuguese with these texts for its body.
 pub fn template(name: &str, texts: &[&str]) -> Value {
     let mut template = json!({"name": name, "language": {"code": "pt_BR"}});
     if !texts.is_empty() {
@@ -273,7 +275,7 @@ pub fn body(texts: &[&str]) -> Value {
     json!({"type": "body", "parameters": parameters})
 }
 
-/// The conversation and the message that an answer names.
+/// Returns the conversation and the message of an answer.
 #[track_caller]
 pub fn ids(answer: &Answer) -> (String, String) {
     let conversation = answer.json()["conversationId"].clone();
@@ -281,7 +283,7 @@ pub fn ids(answer: &Answer) -> (String, String) {
     (conversation, answer.header("x-message-id").to_owned())
 }
 
-/// The refusal of a notification, which has this status: its message.
+/// Returns the message of a refused notification, which has this status.
 #[track_caller]
 pub fn refusal(answer: Answer, status: u16) -> String {
     let body = answer.expect(status).json();
@@ -290,7 +292,7 @@ pub fn refusal(answer: Answer, status: u16) -> String {
     body["message"].as_str().expect("a message").to_owned()
 }
 
-/// What a webhook was answered.
+/// Checks that the webhooks were accepted.
 #[track_caller]
 pub fn taken(told: &[Told]) {
     for told in told {

@@ -1,5 +1,5 @@
-//! What contacts write: answers find their conversation by what they answer or
-//! by who writes, and somebody who writes first begins one.
+//! Incoming messages: an answer finds its conversation by its context or by its
+//! contact, and a contact who writes first begins one.
 
 use leadhost_tests::On;
 use leadhost_tests::provider::{BEGINNING, Event, Flush, Inbound};
@@ -9,19 +9,19 @@ use super::desk::{Desk, OTHER_WA_ID, PHONE, WA_ID, taken};
 
 leadhost_tests::on_every_store! {
     a_pressed_button_answers_the_message_it_belongs_to,
-    an_answer_without_a_context_is_the_contacts,
+    an_answer_without_a_context_is_matched_by_its_contact,
     only_the_first_answer_is_the_time_of_the_answer,
     a_contact_who_writes_first_begins_a_conversation,
     the_same_message_again_is_one_message,
-    who_was_written_to_after_writing_first_is_in_one_conversation,
+    a_contact_who_wrote_first_and_is_then_notified_is_in_one_conversation,
     a_contact_without_a_phone_is_one_contact,
     messages_of_every_kind_are_rows,
     an_answer_before_the_sends_answer_finds_its_conversation,
-    who_stops_messages_gets_none_until_he_wants_them_again,
-    who_stopped_marketing_by_a_failed_status_gets_no_more,
+    a_contact_who_opts_out_gets_no_message_until_opting_in_again,
+    a_marketing_opt_out_in_a_failed_status_stops_further_messages,
 }
 
-/// What contacts have written, as exported.
+/// The exported messages of contacts.
 async fn written(desk: &Desk) -> Vec<Value> {
     let rows = desk.host.rows(&desk.declared, "messages").await;
     rows.into_iter()
@@ -49,7 +49,7 @@ async fn a_pressed_button_answers_the_message_it_belongs_to(on: On) {
     );
 }
 
-async fn an_answer_without_a_context_is_the_contacts(on: On) {
+async fn an_answer_without_a_context_is_matched_by_its_contact(on: On) {
     let desk = Desk::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
@@ -100,7 +100,7 @@ async fn a_contact_who_writes_first_begins_a_conversation(on: On) {
     assert_eq!(contacts[0]["phone_number"], format!("+{OTHER_WA_ID}"));
     assert!(
         desk.whatsapp.sends().is_empty(),
-        "nobody answers by himself"
+        "no answer is sent automatically"
     );
 }
 
@@ -116,7 +116,7 @@ async fn the_same_message_again_is_one_message(on: On) {
     );
 }
 
-async fn who_was_written_to_after_writing_first_is_in_one_conversation(on: On) {
+async fn a_contact_who_wrote_first_and_is_then_notified_is_in_one_conversation(on: On) {
     let desk = Desk::new(on).await;
     desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
     desk.told().await;
@@ -143,7 +143,7 @@ async fn a_contact_without_a_phone_is_one_contact(on: On) {
     );
 }
 
-/// A message as WhatsApp writes it, with this of its own.
+/// A message in WhatsApp's format, with these fields of its own.
 fn message(id: &str, kind: &str, own: Value) -> Event {
     let value = json!({
         "messaging_product": "whatsapp",
@@ -225,7 +225,7 @@ async fn an_answer_before_the_sends_answer_finds_its_conversation(on: On) {
     assert!(conversation["answered_at"].is_string());
 }
 
-/// What a user says about marketing messages.
+/// A user's preference for marketing messages.
 fn preference(value: &str) -> Event {
     let value = json!({
         "messaging_product": "whatsapp",
@@ -242,7 +242,7 @@ fn preference(value: &str) -> Event {
     }
 }
 
-async fn who_stops_messages_gets_none_until_he_wants_them_again(on: On) {
+async fn a_contact_who_opts_out_gets_no_message_until_opting_in_again(on: On) {
     let desk = Desk::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.tell(preference("stop"));
@@ -252,7 +252,7 @@ async fn who_stops_messages_gets_none_until_he_wants_them_again(on: On) {
     let answer = desk.notify(&desk.greeting(PHONE)).send().await;
     super::desk::refusal(answer, 400);
     assert_eq!(desk.whatsapp.sends().len(), 1, "nothing goes out");
-    // Others are not concerned.
+    // Other contacts are not affected.
     desk.greets(super::desk::OTHER_PHONE).await;
 
     desk.whatsapp.tell(preference("resume"));
@@ -263,7 +263,7 @@ async fn who_stops_messages_gets_none_until_he_wants_them_again(on: On) {
     assert!(contacts.iter().all(|row| row["banned_at"].is_null()));
 }
 
-async fn who_stopped_marketing_by_a_failed_status_gets_no_more(on: On) {
+async fn a_marketing_opt_out_in_a_failed_status_stops_further_messages(on: On) {
     let desk = Desk::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.fails(&sent.wamid, &[131_050]);

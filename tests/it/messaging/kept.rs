@@ -1,5 +1,5 @@
-//! Messages that could not go out yet: they wait for as long as the provider
-//! says, behind no one whom it does not concern, and are given up in the end.
+//! Messages that cannot go out yet: they wait as long as the provider says, hold
+//! back only those that they concern, and are given up at the end.
 
 use leadhost_tests::provider::Misbehaviour;
 use leadhost_tests::whatsapp::WhatsApp;
@@ -13,7 +13,7 @@ leadhost_tests::on_every_store! {
     a_limit_under_another_status_is_a_limit,
     a_limit_of_the_number_holds_others_back,
     a_fault_that_passes_is_tried_again,
-    an_expired_token_pauses_the_instance_and_resumed_it_goes_on,
+    an_expired_token_pauses_the_instance_until_it_is_resumed,
     an_unpaid_account_pauses_the_instance,
     a_message_that_waited_too_long_is_given_up,
     a_redirect_is_not_followed,
@@ -21,7 +21,7 @@ leadhost_tests::on_every_store! {
     a_provider_that_is_not_there_is_tried_again,
 }
 
-/// Nobody takes over what is in hand while time passes in leaps.
+/// No lease expires while the clock jumps.
 fn options(on: On) -> Options {
     Options::patient(on).with("worker.lease_seconds", 1_000_000)
 }
@@ -30,7 +30,7 @@ async fn desk(on: On) -> Desk {
     Desk::with(options(on), WhatsApp::start()).await
 }
 
-/// Asks for a notification that is kept: its message.
+/// Sends a notification that is kept. Returns its message.
 async fn kept(desk: &Desk, phone: &str) -> String {
     let answer = desk.notify(&desk.greeting(phone)).send().await.expect(200);
     assert_eq!(answer.json()["success"], true);
@@ -66,7 +66,7 @@ async fn a_limit_of_the_recipient_lets_others_pass(on: On) {
     let desk = desk(on).await;
     desk.whatsapp.next_sends_to(WA_ID, 1, limit(131_056, 300));
     let message = kept(&desk, PHONE).await;
-    // Another message to the same person waits with it, and is not asked for.
+    // Another message to the same contact waits too, and is not sent.
     let second = kept(&desk, PHONE).await;
     assert_eq!(desk.whatsapp.sends().len(), 1);
     desk.greets(OTHER_PHONE).await;
@@ -119,13 +119,13 @@ async fn a_fault_that_passes_is_tried_again(on: On) {
     assert!(desk.errors("").await.is_empty(), "it did not fail");
 }
 
-async fn an_expired_token_pauses_the_instance_and_resumed_it_goes_on(on: On) {
+async fn an_expired_token_pauses_the_instance_until_it_is_resumed(on: On) {
     let desk = desk(on).await;
     desk.whatsapp.set_token("another-token");
     let first = kept(&desk, PHONE).await;
     let reason = desk.paused().await;
     assert!(reason.contains("190"), "{reason}");
-    // What is asked for meanwhile is kept, and the provider hears nothing of it.
+    // Meanwhile notifications are kept, and nothing is sent to the provider.
     let second = kept(&desk, OTHER_PHONE).await;
     desk.host.pass(3_600).await;
     assert_eq!(desk.whatsapp.sends().len(), 1);
@@ -185,9 +185,11 @@ async fn a_private_address_is_called_only_where_that_is_allowed(on: On) {
     let desk = desk(on).await;
     let public = instance(FRONT, &desk.whatsapp).replace(", private = true", "");
     let refused = desk.host.try_declare(&public).await.err();
-    let said = refused.expect("nobody allowed it").to_string();
+    let said = refused
+        .expect("private addresses are not allowed")
+        .to_string();
     assert!(said.contains("is not a public address"), "{said}");
-    // What was declared before holds.
+    // The earlier declaration is still in effect.
     desk.greets(PHONE).await;
 }
 

@@ -1,5 +1,5 @@
-//! A host that ends in the middle of a send: the message is in the store, nobody
-//! knows whether it went out, and nobody sends it again.
+//! A host that dies in the middle of a send: the message is stored with an
+//! unknown outcome and is never sent again.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ leadhost_tests::on_every_store! {
     a_send_that_its_host_died_in_is_unknown_and_not_repeated,
 }
 
-/// A claim outlives its host by this: here not long.
+/// A claim of a dead host expires after this time, which is short here.
 const FLAGS: [&str; 2] = ["--set", "worker.lease_seconds=2"];
 
 const WORKSPACE: &str = r#"
@@ -28,15 +28,15 @@ name = "Demo"
 name = "acme"
 "#;
 
-/// One adapter and one instance on the double; the keys.
+/// Prepares one adapter and one instance on the double. Returns the keys.
 async fn prepare(on: &On, folder: &Path, whatsapp: &WhatsApp) -> Value {
     let adapter = guests::rust_component("adapter-whatsapp-cloud");
     let file = [WORKSPACE, &instance("front", whatsapp)].concat();
     applied_on(on, folder, &adapter, &file).await
 }
 
-/// Waits until one of the messages is this far, as exported. The data API has a
-/// rate: a look too many finds nothing.
+/// Waits until an exported message is in this state. The data API has a rate
+/// limit, so the wait is slow on purpose.
 async fn becomes(service: &Service, keys: &Value, state: &str) {
     let key = keys["workspaceKey"].as_str().expect("a key");
     until(&format!("a message becomes {state}"), async || {
@@ -81,7 +81,7 @@ async fn a_send_that_its_host_died_in_is_unknown_and_not_repeated(on: On) {
 
     let service = start_on(&on, folder.path(), &FLAGS).await;
     becomes(&service, &keys, "unknown").await;
-    // Others go out, so that there was time for this one, too.
+    // Other messages go out, so this one had time to go out too.
     let mut other = request.clone();
     other["phoneNumber"] = json!("(21) 99876-0202");
     let ask = service.ask("gateway", "POST", "/send-notification");

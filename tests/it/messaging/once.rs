@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: the same notification twice is one message.
+//! `Idempotency-Key`: a repeated notification is one message.
 
 use leadhost_tests::provider::{Misbehaviour, Taken};
 use leadhost_tests::{Ask, On};

@@ -1,5 +1,5 @@
-//! Each form of a template's components, as it goes out; and each that is wrong,
-//! which is refused before anything does.
+//! Each valid form of a template's components, as it is sent, and each invalid
+//! one, which is refused before anything is sent.
 
 use leadhost_tests::On;
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ leadhost_tests::on_every_store! {
     every_form_of_a_component_goes_out,
     a_quick_reply_without_parameters_is_left_to_the_provider,
     a_component_of_a_wrong_form_is_refused,
-    what_the_template_does_not_have_is_refused,
-    what_only_the_provider_knows_it_refuses,
+    components_that_the_template_does_not_have_are_refused,
+    mistakes_that_only_the_provider_can_detect_are_refused_by_it,
 }
 
 fn of(name: &str, components: Value) -> Value {
@@ -108,7 +108,7 @@ async fn a_quick_reply_without_parameters_is_left_to_the_provider(on: On) {
     );
 }
 
-/// The paths of the issues that a refusal lists.
+/// Returns the paths of the issues in a refusal.
 fn paths(message: &str) -> Vec<String> {
     let issues: Value = serde_json::from_str(message)
         .unwrap_or_else(|error| panic!("{error}: {message} lists no issues"));
@@ -210,7 +210,7 @@ async fn a_component_of_a_wrong_form_is_refused(on: On) {
     assert!(desk.messages().await.is_empty(), "nothing is stored");
 }
 
-async fn what_the_template_does_not_have_is_refused(on: On) {
+async fn components_that_the_template_does_not_have_are_refused(on: On) {
     let desk = Desk::new(on).await;
     for (template, why) in [
         (template("boas_vindas", &["Ilda"]), "one too few"),
@@ -242,7 +242,7 @@ async fn what_the_template_does_not_have_is_refused(on: On) {
     assert!(desk.whatsapp.accepted().is_empty());
 }
 
-async fn what_only_the_provider_knows_it_refuses(on: On) {
+async fn mistakes_that_only_the_provider_can_detect_are_refused_by_it(on: On) {
     let desk = Desk::unlisted(on).await;
     let check = async |template: Value, status: u16, say: &str| {
         let request = desk.notification(PHONE, template);

@@ -1,5 +1,5 @@
-//! Every row of the interface's table of errors that is about notifications and
-//! the report, and what the provider refuses for good.
+//! Every error of the interface for notifications and the report, and the
+//! provider's final refusals.
 
 use leadhost_tests::provider::Misbehaviour;
 use leadhost_tests::{Answer, On, until};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::desk::{Desk, OTHER_PHONE, PHONE, refusal, template};
 
 leadhost_tests::on_every_store! {
-    a_payload_that_is_wrong_hears_all_that_is_wrong_with_it,
+    a_wrong_payload_gets_all_of_its_issues,
     a_body_that_is_no_object_is_refused,
     both_formats_or_neither_are_refused,
     an_impossible_phone_is_refused,
@@ -17,14 +17,14 @@ leadhost_tests::on_every_store! {
     an_instance_without_a_channel_sends_nothing,
     an_instance_of_another_workspace_is_unknown,
     an_unknown_template_is_refused_with_the_interfaces_words,
-    a_template_that_is_not_approved_says_so,
+    an_unapproved_template_is_refused_with_that_reason,
     a_template_that_was_approved_meanwhile_goes_out,
     a_template_that_the_provider_refuses_is_looked_up_again,
-    without_a_valid_key_nothing_is_said,
+    without_a_valid_key_nothing_is_revealed,
     a_recipient_who_cannot_be_reached_is_refused_with_the_providers_words,
     outside_the_window_is_refused,
     unknown_fields_do_no_harm,
-    a_conversation_of_which_nothing_went_out_is_pending,
+    a_conversation_without_a_sent_message_is_pending,
 }
 
 fn issues(answer: Answer) -> Vec<Value> {
@@ -38,7 +38,7 @@ fn issue<'a>(issues: &'a [Value], path: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("nothing about {path}: {issues:?}"))
 }
 
-async fn a_payload_that_is_wrong_hears_all_that_is_wrong_with_it(on: On) {
+async fn a_wrong_payload_gets_all_of_its_issues(on: On) {
     let desk = Desk::new(on).await;
     let request = json!({
         "phoneNumber": 5511987650101_u64,
@@ -159,7 +159,7 @@ async fn an_unknown_template_is_refused_with_the_interfaces_words(on: On) {
     let mut request = desk.notification(PHONE, template("nenhum", &["Ilda"]));
     let message = refusal(desk.notify(&request).send().await, 500);
     assert_eq!(message, "Template 'nenhum' not found");
-    // In a language that it does not have, it is not there either.
+    // In a language that it does not have, the template is unknown too.
     request["template"] = json!({"name": "boas_vindas", "language": {"code": "fr"}});
     let message = refusal(desk.notify(&request).send().await, 500);
     assert_eq!(message, "Template 'boas_vindas' not found");
@@ -178,7 +178,7 @@ async fn an_unknown_template_is_refused_with_the_interfaces_words(on: On) {
     );
 }
 
-async fn a_template_that_is_not_approved_says_so(on: On) {
+async fn an_unapproved_template_is_refused_with_that_reason(on: On) {
     let desk = Desk::new(on).await;
     for (name, say) in [
         ("pausado", "paused"),
@@ -214,7 +214,7 @@ async fn a_template_that_was_approved_meanwhile_goes_out(on: On) {
 
 async fn a_template_that_the_provider_refuses_is_looked_up_again(on: On) {
     let desk = Desk::new(on).await;
-    // Nobody tells of it: the webhook stays with the provider.
+    // No webhook about the change arrives: it stays with the provider.
     desk.whatsapp
         .set_template_status("boas_vindas", "pt_BR", "PAUSED");
     desk.host.advance(61).await;
@@ -229,7 +229,7 @@ async fn a_template_that_the_provider_refuses_is_looked_up_again(on: On) {
     .await;
 }
 
-async fn without_a_valid_key_nothing_is_said(on: On) {
+async fn without_a_valid_key_nothing_is_revealed(on: On) {
     let desk = Desk::new(on).await;
     let ask = || {
         desk.host
@@ -289,7 +289,7 @@ async fn unknown_fields_do_no_harm(on: On) {
     desk.sent(&answer);
 }
 
-async fn a_conversation_of_which_nothing_went_out_is_pending(on: On) {
+async fn a_conversation_without_a_sent_message_is_pending(on: On) {
     let desk = Desk::new(on).await;
     desk.whatsapp.absent(super::desk::WA_ID);
     refusal(desk.notify(&desk.greeting(PHONE)).send().await, 400);

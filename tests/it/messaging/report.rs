@@ -1,5 +1,5 @@
 //! `GET /v1/reports/message_errors`: rows of failed statuses and refused sends,
-//! narrowed by every filter, in pages.
+//! with every filter, in pages.
 
 use leadhost_tests::On;
 use leadhost_tests::provider::{BEGINNING, Flush};
@@ -14,10 +14,10 @@ leadhost_tests::on_every_store! {
     unknown_filters_are_ignored,
     pages_follow_each_other,
     the_next_pull_begins_where_the_last_one_ended,
-    a_failure_told_again_is_no_new_row,
+    a_repeated_failure_is_no_new_row,
     other_workspaces_have_their_own,
-    without_a_workspace_key_nothing_is_said,
-    a_report_that_is_not_there_is_not_found,
+    without_a_workspace_key_nothing_is_revealed,
+    an_unknown_report_is_not_found,
 }
 
 const COLUMNS: [&str; 16] = [
@@ -113,7 +113,7 @@ async fn filters_narrow_and_hold_together(on: On) {
     check("&conversation_id=nonsense", 0).await;
 }
 
-/// As a query has it.
+/// Encodes a text for a query.
 fn encoded(text: &str) -> String {
     text.replace('=', "%3D")
         .replace('+', "%2B")
@@ -188,7 +188,7 @@ async fn pages_follow_each_other(on: On) {
         .map(|row| row["cursor_at"].as_str().expect("a time"))
         .collect();
     assert!(stamps.is_sorted(), "{stamps:?}");
-    // A cursor of an export is not one of the report.
+    // A cursor of an export is not valid for the report.
     let target = "/v1/export/messages?limit=1";
     let page = desk.data(target).send().await.expect(200).json();
     let foreign = page["next_cursor"].as_str().expect("more");
@@ -217,7 +217,7 @@ async fn the_next_pull_begins_where_the_last_one_ended(on: On) {
     assert_eq!(page["data"], json!([]), "the upper one is not");
 }
 
-async fn a_failure_told_again_is_no_new_row(on: On) {
+async fn a_repeated_failure_is_no_new_row(on: On) {
     let desk = Desk::new(on).await;
     let sent = failed(&desk, PHONE, &[131_049]).await;
     let before = desk.errors("").await;
@@ -236,14 +236,14 @@ async fn other_workspaces_have_their_own(on: On) {
     assert_eq!(ask.send().await.expect(200).json()["data"], json!([]));
 }
 
-async fn without_a_workspace_key_nothing_is_said(on: On) {
+async fn without_a_workspace_key_nothing_is_revealed(on: On) {
     let desk = Desk::new(on).await;
     let target = "/v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z";
     let answer = desk.host.get(target).send().await.expect(401);
     assert!(answer.json()["error"].is_string());
 }
 
-async fn a_report_that_is_not_there_is_not_found(on: On) {
+async fn an_unknown_report_is_not_found(on: On) {
     let desk = Desk::new(on).await;
     let target = "/v1/reports/nothing?updated_since=2030-01-15T00:00:00Z";
     desk.data(target).send().await.expect(404);

@@ -1,5 +1,5 @@
-//! The whole story of a notification: it goes out, statuses and an answer come
-//! back, and all of it is exported.
+//! The whole life of a notification: it goes out, statuses and an answer come
+//! back, and everything is exported.
 
 use leadhost_tests::On;
 use leadhost_tests::provider::{BEGINNING, Inbound};
@@ -140,7 +140,7 @@ async fn a_legacy_template_in_two_languages_is_sent_in_the_instances(on: On) {
 async fn a_second_notification_is_of_the_same_conversation(on: On) {
     let desk = Desk::new(on).await;
     let first = desk.greets(PHONE).await;
-    // The same person, written in another way.
+    // The same phone in another spelling.
     let second = desk.greets("+55 11 98765 0101").await;
     assert_eq!(first.conversation, second.conversation);
     assert_ne!(first.message, second.message);
@@ -180,7 +180,7 @@ async fn a_message_that_is_held_is_accepted(on: On) {
     desk.whatsapp.answer_status("held_for_quality_assessment");
     let sent = desk.greets(PHONE).await;
     assert_eq!(desk.state(&sent.message).await, "accepted");
-    // Which may end in a failure hours later.
+    // A held message may fail hours later.
     desk.whatsapp.set_time(BEGINNING + 7_200);
     desk.whatsapp.fails(&sent.wamid, &[132_015]);
     desk.told().await;

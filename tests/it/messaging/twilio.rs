@@ -1,5 +1,5 @@
-//! The same story through another provider: forms, content templates by their
-//! ids, callbacks that are signed over the address.
+//! The same life through another provider: forms, content templates by their
+//! ids, callbacks signed over the address.
 
 use leadhost_tests::provider::{Callback, Inbound, Misbehaviour, Taken};
 use leadhost_tests::twilio::Twilio;
@@ -14,16 +14,16 @@ leadhost_tests::on_every_store! {
     a_contact_who_writes_first_begins_a_conversation,
     an_undelivered_message_is_reported,
     a_template_that_is_not_mapped_is_unknown,
-    who_opted_out_at_the_provider_is_refused,
+    a_recipient_who_opted_out_at_the_provider_is_refused,
     a_limit_is_waited_out,
     a_wrong_token_pauses_the_instance,
-    a_send_of_which_nobody_knows_is_not_repeated,
+    a_send_with_an_unknown_outcome_is_not_repeated,
 }
 
-/// The contact as Twilio names it.
+/// The contact in Twilio's format.
 const CONTACT: &str = "whatsapp:+5511987650101";
 
-/// Where senders reach the service, behind a proxy that ends TLS.
+/// The public address of the service, behind a proxy that ends TLS.
 const PUBLIC: &str = "https://leads.example";
 
 struct Desk {
@@ -159,7 +159,7 @@ async fn a_notification_goes_out_and_what_comes_back_is_exported(on: On) {
     let row = desk.row("messages", &message).await;
     assert_eq!(row["metadata"]["status"], "read");
     assert_eq!(row["metadata"]["externalIds"], json!([sid]));
-    // A callback has no time of its own: when it came counts.
+    // A callback has no time of its own: the time of receipt counts.
     assert_eq!(row["delivered_at"], "2030-01-15T12:00:02.000000Z");
     assert_eq!(row["read_at"], "2030-01-15T12:01:03.000000Z");
     let row = desk.row("conversations", &conversation).await;
@@ -177,7 +177,7 @@ async fn a_callback_for_another_address_is_quarantined(on: On) {
     let (_, message) = ids(&desk.greet().await.expect(200));
     let sid = desk.twilio.accepted()[0].id.clone();
     let (gateway, webhook) = (desk.host.addresses.gateway, desk.webhook());
-    // The address as the host would guess it without its public one.
+    // The address that the host would derive without its public one.
     let guessed = format!("http://{gateway}{webhook}");
     desk.twilio.call_back(Callback::to(&guessed));
     let mut status = desk.twilio.status_of(&sid, "read");
@@ -193,7 +193,7 @@ async fn a_contact_who_writes_first_begins_a_conversation(on: On) {
     desk.twilio
         .inbound(Inbound::text(CONTACT, "Oi, é às 10?").named("Caio Lemos"));
     desk.told().await;
-    // Not everybody has a phone there.
+    // Not every contact there has a phone.
     desk.twilio
         .inbound(Inbound::text("whatsapp:BR.4411001", "Olá"));
     desk.told().await;
@@ -230,7 +230,7 @@ async fn a_template_that_is_not_mapped_is_unknown(on: On) {
     assert!(desk.twilio.sends().is_empty());
 }
 
-async fn who_opted_out_at_the_provider_is_refused(on: On) {
+async fn a_recipient_who_opted_out_at_the_provider_is_refused(on: On) {
     let desk = Desk::new(on).await;
     desk.twilio.opt_out(CONTACT);
     refusal(desk.greet().await, 400);
@@ -295,7 +295,7 @@ async fn a_wrong_token_pauses_the_instance(on: On) {
     assert!(reason.contains("20003"), "{reason}");
 }
 
-async fn a_send_of_which_nobody_knows_is_not_repeated(on: On) {
+async fn a_send_with_an_unknown_outcome_is_not_repeated(on: On) {
     let desk = Desk::new(on).await;
     desk.twilio
         .next_sends(1, Misbehaviour::Html(502, Taken::Yes));

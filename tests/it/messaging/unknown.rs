@@ -1,5 +1,5 @@
-//! Sends of which nobody knows whether the provider took them: they are never
-//! made again by themselves, until a status settles them or an operator does.
+//! Sends with an unknown outcome: they are never repeated automatically, until a
+//! status or an operator settles them.
 
 use leadhost::domain::id::MessageId;
 use leadhost::store::{Resolution, Verdict, Write, Written};
@@ -14,21 +14,21 @@ leadhost_tests::on_every_store! {
     a_send_whose_connection_breaks_is_not_repeated,
     a_send_whose_connection_ends_is_not_repeated,
     a_page_of_html_in_place_of_an_answer_is_not_repeated,
-    an_answer_without_a_word_is_not_repeated,
+    a_send_with_an_empty_answer_is_not_repeated,
     a_success_without_an_id_is_not_repeated,
     a_send_that_was_never_read_is_not_repeated,
     an_operator_lets_it_be_sent_again,
     an_operator_gives_it_up,
-    the_key_of_a_send_that_nobody_knows_of_does_not_send_it_again,
+    the_key_of_an_unknown_send_does_not_send_it_again,
 }
 
-/// The provider has taken the message and says so in no way that counts: the
-/// message is unknown, and stays so however long it takes, until a status comes.
+/// The provider accepts the message but gives no valid answer: the message is
+/// unknown, and stays so for any time, until a status arrives.
 async fn settled_by_a_status(on: On, what: Misbehaviour) {
     let mut options = Options::patient(on);
     if matches!(what, Misbehaviour::Hang(_)) {
-        // Who hangs is waited for by the machine's clock: not for long, and long
-        // enough for all that does not hang.
+        // The wait for a hanging call runs on the machine's clock: short, but
+        // long enough for all that does not hang.
         options = options
             .with("messages.answer_seconds", 1)
             .with("worker.fetch_seconds", 8);
@@ -41,7 +41,7 @@ async fn settled_by_a_status(on: On, what: Misbehaviour) {
     desk.becomes(&message, "unknown").await;
     for (hours, other) in [(1, "(11) 98765-0601"), (100, "(11) 98765-0602")] {
         desk.host.pass(hours * 3_600).await;
-        // Others go out, so that there was time for this one, too.
+        // Other messages go out, so this one had time to go out too.
         desk.greets(other).await;
     }
     assert_eq!(desk.state(&message).await, "unknown");
@@ -80,7 +80,7 @@ async fn a_page_of_html_in_place_of_an_answer_is_not_repeated(on: On) {
     settled_by_a_status(on, Misbehaviour::Html(502, Taken::Yes)).await;
 }
 
-async fn an_answer_without_a_word_is_not_repeated(on: On) {
+async fn a_send_with_an_empty_answer_is_not_repeated(on: On) {
     settled_by_a_status(on, Misbehaviour::Empty(503, Taken::Yes)).await;
 }
 
@@ -88,8 +88,8 @@ async fn a_success_without_an_id_is_not_repeated(on: On) {
     settled_by_a_status(on, Misbehaviour::NoId).await;
 }
 
-/// A message of which nobody knows: the provider did not even read it, which
-/// cannot be told from the outside.
+/// A message with an unknown outcome: the provider did not even read it, which
+/// cannot be seen from outside.
 async fn unknown(on: On) -> (Desk, String) {
     let desk = Desk::new(on).await;
     desk.whatsapp.next_sends(1, Misbehaviour::ResetUnread);
@@ -138,7 +138,7 @@ async fn an_operator_gives_it_up(on: On) {
     assert_eq!(desk.whatsapp.accepted_as(&message), 0);
 }
 
-async fn the_key_of_a_send_that_nobody_knows_of_does_not_send_it_again(on: On) {
+async fn the_key_of_an_unknown_send_does_not_send_it_again(on: On) {
     let desk = Desk::new(on).await;
     desk.whatsapp
         .next_sends(1, Misbehaviour::Html(502, Taken::Yes));

@@ -1,5 +1,5 @@
-//! The address of an instance's webhooks: who may post to it, and what it makes
-//! of bodies that nobody would have thought of.
+//! An instance's webhook address: who may post to it, and how it handles unexpected
+//! bodies.
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::store::{DeliveryDetail, DeliveryFilter};
@@ -14,13 +14,13 @@ leadhost_tests::on_every_store! {
     a_wrong_signature_is_quarantined,
     a_wrong_address_is_not_found,
     the_address_of_a_channel_takes_no_leads,
-    the_handshake_wants_the_token,
+    the_handshake_requires_the_token,
     an_event_of_another_number_goes_to_its_instance,
-    an_event_of_nobodys_number_is_unrouted,
+    an_event_of_an_unknown_number_is_unrouted,
     a_webhook_of_three_megabytes_is_taken,
     a_webhook_that_is_too_large_is_refused,
     unknown_fields_and_words_do_no_harm,
-    what_relays_have_stripped_is_done_without,
+    fields_that_relays_strip_are_optional,
     a_status_that_cannot_be_read_harms_no_other,
     a_body_that_is_no_webhook_is_refused_and_kept,
     a_signature_is_over_the_bytes_as_they_came,
@@ -33,7 +33,7 @@ fn status(id: &str, word: &str) -> Value {
     json!({"id": id, "status": word, "timestamp": BEGINNING.to_string(), "recipient_id": WA_ID})
 }
 
-/// A webhook of the double's number with this in its only change.
+/// A webhook of the double's number with this value in its only change.
 fn webhook(value: Value) -> Value {
     let mut whole = json!({
         "messaging_product": "whatsapp",
@@ -111,7 +111,7 @@ async fn the_address_of_a_channel_takes_no_leads(on: On) {
     assert_eq!(told.status, 404);
 }
 
-async fn the_handshake_wants_the_token(on: On) {
+async fn the_handshake_requires_the_token(on: On) {
     let desk = Desk::new(on).await;
     let (shown, told) = desk.whatsapp.handshake(None).await;
     assert!(shown, "{told:?}");
@@ -122,7 +122,7 @@ async fn the_handshake_wants_the_token(on: On) {
     }
 }
 
-/// A number of its own on the same account, which has one callback for all.
+/// Another number on the same account, which has one callback for all numbers.
 fn second() -> WhatsApp {
     WhatsApp::with(WhatsAppOptions {
         phone_number_id: "300000000000002".to_owned(),
@@ -131,7 +131,7 @@ fn second() -> WhatsApp {
     })
 }
 
-/// A contact writes to another number, whose webhooks come to the first one's address.
+/// A contact writes to another number, whose webhooks go to the first one's address.
 async fn writes_to(desk: &Desk, number: &WhatsApp) {
     number.call_back(desk.callback());
     number.inbound(Inbound::text(WA_ID, "Oi"));
@@ -150,7 +150,7 @@ async fn an_event_of_another_number_goes_to_its_instance(on: On) {
     assert_eq!(conversations[0]["agent_id"], back);
 }
 
-async fn an_event_of_nobodys_number_is_unrouted(on: On) {
+async fn an_event_of_an_unknown_number_is_unrouted(on: On) {
     let desk = Desk::new(on).await;
     writes_to(&desk, &second()).await;
     assert_eq!(newest(&desk).await.summary.status, DeliveryStatus::Unrouted);
@@ -217,11 +217,11 @@ async fn unknown_fields_and_words_do_no_harm(on: On) {
         .await;
     assert_eq!(told.status, 200, "{}", told.body);
     let row = desk.row("messages", &sent.message).await;
-    // What has no time happened when it came.
+    // Without a time of its own, an event happened when it was received.
     assert_eq!(row["delivered_at"], "2030-01-15T12:00:30.000000Z");
 }
 
-async fn what_relays_have_stripped_is_done_without(on: On) {
+async fn fields_that_relays_strip_are_optional(on: On) {
     let desk = Desk::new(on).await;
     let sent = desk.greets(PHONE).await;
     let bare = json!({"entry": [{"changes": [{"value": {"statuses": [
@@ -233,7 +233,7 @@ async fn what_relays_have_stripped_is_done_without(on: On) {
         .await;
     assert_eq!(told.status, 200, "{}", told.body);
     assert_eq!(desk.state(&sent.message).await, "read");
-    // A message without `contacts` has a sender, too.
+    // A message without `contacts` has a sender too.
     let bare = webhook(json!({"messages": [
         {"from": "5531988880001", "id": "wamid.B", "type": "text", "text": {"body": "Oi"}},
     ]}));

@@ -1,6 +1,6 @@
-//! Two hosts on one database: one sends, and what the phones say comes in
-//! through the other, before, while and after the provider answers, in opposite
-//! orders and twice. The end is the same, also when one of them dies.
+//! Two hosts on one database: one sends, and the statuses arrive at the other,
+//! before, while and after the provider answers, in opposite orders and twice.
+//! The result is the same, even when one of them dies.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use tokio::task::JoinHandle;
 use super::reckoning::{Books, asked};
 use super::{World, size};
 
-/// A call that hangs is given up long after everything here, and partners hear
-/// what came of it.
+/// A hanging call times out long after everything here, and partners get the
+/// outcome.
 const FLAGS: [&str; 6] = [
     "--set",
     "worker.fetch_seconds=600",
@@ -23,11 +23,11 @@ const FLAGS: [&str; 6] = [
     "server.answer_seconds=600",
 ];
 
-/// What phones say, with the seconds after which they say it. The first of a
-/// message's phones had no network.
+/// The statuses of a message, and how many seconds later each happens. On the
+/// first attempt the phone had no network.
 const SAID: [(&str, u64); 4] = [("sent", 1), ("failed", 2), ("delivered", 3), ("read", 5)];
 
-/// What that comes to.
+/// The resulting message.
 fn end(wamid: &str, began: u64) -> Value {
     let at = |after: u64| {
         let micros = i64::try_from((began + after) * 1_000_000).expect("a time");
@@ -64,7 +64,7 @@ struct Crossed {
     sends: Service,
     hears: Service,
     next: usize,
-    /// The seconds in which each message was taken.
+    /// The second in which each message was accepted.
     began: u64,
 }
 
@@ -83,7 +83,7 @@ impl Crossed {
         })
     }
 
-    /// Asks for so many notifications at once.
+    /// Sends this many notifications at once.
     fn notify(&mut self, many: usize) -> Vec<JoinHandle<Option<Answer>>> {
         (0..many)
             .map(|_| {
@@ -98,7 +98,7 @@ impl Crossed {
             .collect()
     }
 
-    /// Messages of which the provider has yet to say that it took them.
+    /// Messages that the provider has accepted but not answered yet.
     async fn hangs(&mut self, many: usize) -> (Vec<Accepted>, Vec<JoinHandle<Option<Answer>>>) {
         let before = self.world.whatsapp.accepted().len();
         let hang = Misbehaviour::Hang(Taken::Yes);
@@ -109,7 +109,7 @@ impl Crossed {
         (self.world.whatsapp.accepted().split_off(before), partners)
     }
 
-    /// What the phones of these messages say waits to be told.
+    /// Queues the statuses of these messages.
     fn say(&self, messages: &[Accepted], with_our_own_id: bool) {
         let whatsapp = &self.world.whatsapp;
         for message in messages {
@@ -134,7 +134,8 @@ impl Crossed {
         }
     }
 
-    /// Every message that the provider took has come to the same end.
+    /// Checks that every message that the provider accepted has the same final
+    /// state.
     async fn assert_the_same_end(&self, host: &Service) {
         self.world.settles().await;
         let books = Books::of(&self.world, host).await;
@@ -152,7 +153,7 @@ impl Crossed {
     }
 }
 
-/// Partners that hear that all is well.
+/// Waits for partners that must all get a success.
 async fn hear(partners: Vec<JoinHandle<Option<Answer>>>) {
     for partner in partners {
         let answer = partner.await.expect("no panic").expect("an answer");
@@ -161,7 +162,7 @@ async fn hear(partners: Vec<JoinHandle<Option<Answer>>>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn statuses_and_answers_that_cross_come_to_the_same_in_every_order() {
+async fn statuses_and_answers_that_cross_have_one_result_in_every_order() {
     let Some(mut crossed) = Crossed::new().await else {
         return;
     };
@@ -196,12 +197,13 @@ async fn statuses_and_answers_that_cross_come_to_the_same_in_every_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_host_that_sends_dies_the_other_hears_what_became_of_its_messages() {
+async fn when_the_sending_host_dies_the_other_learns_the_outcome_of_its_messages() {
     let Some(mut crossed) = Crossed::new().await else {
         return;
     };
     let (messages, partners) = crossed.hangs(8).await;
-    // Some were told of before it died, some while nobody knows, some after.
+    // Some statuses arrive before it dies, some while the outcome is unknown,
+    // some after.
     crossed.say(&messages[..3], true);
     crossed.tell(Order::Reversed).await;
     crossed.sends.kill();
@@ -218,7 +220,7 @@ async fn when_the_host_that_sends_dies_the_other_hears_what_became_of_its_messag
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_host_that_hears_dies_the_other_is_told_and_nothing_is_lost() {
+async fn when_the_host_that_gets_the_statuses_dies_the_other_gets_them_and_none_is_lost() {
     let Some(mut crossed) = Crossed::new().await else {
         return;
     };
@@ -230,7 +232,8 @@ async fn when_the_host_that_hears_dies_the_other_is_told_and_nothing_is_lost() {
     crossed.hears.kill();
     crossed.world.whatsapp.release();
     hear(partners).await;
-    // Whether it was told all before it died: the provider tells the rest again.
+    // The provider may have sent everything before it died; it sends the rest
+    // again.
     let _ = telling.await.expect("no panic");
     crossed.world.call_back(&crossed.sends);
     crossed.say(&messages[..1], true);

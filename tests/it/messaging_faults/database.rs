@@ -1,6 +1,6 @@
-//! The way to the database breaks while messages go out: in the middle of a
-//! commit, or for a while, with calls in the air. A commit whose answer is lost
-//! before a call means no call or one call, never two.
+//! The network to the database breaks while messages go out: in the middle of a
+//! commit, or for a while, with calls in flight. A commit before a call whose
+//! answer is lost leads to no call or one call, never two.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn a_commit_that_is_cut_is_followed_by_one_call_at_most() {
     };
     let url = proxy.url(world.on.url());
     let host = world.host_with(0, &["--store-url", &url]).await;
-    // Phones are heard by another, whose network is well, and by this one.
+    // Statuses go to another host, whose network is healthy, and to this one.
     let phones = Phones::start(&world.whatsapp);
     let well = world.host(1).await;
     world.call_back(&well);
@@ -65,7 +65,7 @@ async fn a_commit_that_is_cut_is_followed_by_one_call_at_most() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_came_of_calls_is_written_down_when_the_database_is_back() {
+async fn outcomes_of_calls_are_recorded_when_the_database_is_back() {
     const MANY: usize = 6;
     let Some((world, proxy)) = world().await else {
         return;
@@ -97,7 +97,7 @@ async fn what_came_of_calls_is_written_down_when_the_database_is_back() {
     })
     .await;
     whatsapp.release();
-    // Nobody can be notified meanwhile, and nothing goes out.
+    // Meanwhile notifications are refused, and nothing is sent.
     let refused = world
         .notify(&host, "note-99", "+5511987659999")
         .send()

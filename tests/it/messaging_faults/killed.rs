@@ -1,5 +1,4 @@
-//! The service ends without warning, again and again, while partners notify and
-//! phones answer.
+//! The service is killed repeatedly while partners notify and phones answer.
 
 use leadhost_tests::On;
 use leadhost_tests::phones::Phones;
@@ -9,19 +8,19 @@ use super::{World, gateways, size};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    however_often_it_is_killed_no_message_is_lost_and_none_goes_twice,
+    repeated_kills_lose_no_message_and_send_none_twice,
 }
 
-/// Partners at work when it ends.
+/// Active partners when it is killed.
 const PARTNERS: usize = 12;
 
-/// Acknowledged notifications after which a life of the service ends: the count
-/// differs from life to life, so that it ends at every point of a send.
+/// Acknowledged notifications before a kill: the number differs from life to
+/// life, so that a kill hits every point of a send.
 fn lifetime(life: usize) -> usize {
     10 + (life * 7) % 31
 }
 
-async fn however_often_it_is_killed_no_message_is_lost_and_none_goes_twice(on: On) {
+async fn repeated_kills_lose_no_message_and_send_none_twice(on: On) {
     let world = World::new(on, 1).await;
     let mut service = world.host(0).await;
     world.call_back(&service);
@@ -44,10 +43,10 @@ async fn however_often_it_is_killed_no_message_is_lost_and_none_goes_twice(on: O
     books.assert_hold(&sent);
     books.assert_once(&world);
     books.assert_heard(&story);
-    // Whose holder died in the middle was not even asked for twice.
+    // A message whose holder died in the middle was not even requested twice.
     let asked = asked(&world);
     let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.is_empty(), "{twice:?}");
     let failed = books.in_state("failed");
-    assert!(failed.is_empty(), "nobody refused {failed:?}");
+    assert!(failed.is_empty(), "refused: {failed:?}");
 }

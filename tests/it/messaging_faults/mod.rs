@@ -1,12 +1,12 @@
-//! Bad days between the service, its store and a provider of messages, with real
-//! processes and sockets: hosts die, or are stopped in the middle of a call and
-//! go on; adapters are swapped; the provider resets, hangs and answers nonsense;
-//! the database goes away. However it goes, what was acknowledged is there, no
-//! message goes out twice, none is called out that may not be, and what comes
-//! back from the phones ends where it belongs.
+//! Faults between the service, its store and a messaging provider, with real
+//! processes and sockets: hosts die, or are frozen in the middle of a call and
+//! continue; adapters are swapped; the provider resets, hangs and answers nonsense;
+//! the database is unavailable. In every case: nothing acknowledged is lost, no
+//! message is sent twice, no forbidden message is sent, and every status and answer
+//! is stored where it belongs.
 //!
-//! The sizes are those of every run of the tests; with `LEADHOST_LONG_BAD_DAYS=1`
-//! the days are as long as real ones.
+//! The sizes are those of a usual run; `LEADHOST_LONG_BAD_DAYS=1` makes the outages
+//! as long as real ones.
 
 mod crossed;
 mod database;
@@ -28,8 +28,8 @@ use tempfile::TempDir;
 use crate::bad_days::{gateways, size};
 use crate::crash::start_on;
 
-/// What every host here is started with: few connections, so that a lost one is
-/// felt; leases and waits that a test can see the end of.
+/// The flags of every host here: few connections, so that a lost one matters; leases
+/// and waits that end within a test.
 const FLAGS: [&str; 6] = [
     "--set",
     "store.connections=6",
@@ -44,7 +44,7 @@ const ADAPTER: &str = "adapter-whatsapp-cloud";
 /// The instance that sends.
 const FRONT: &str = "front";
 
-/// How many calls have begun and not ended, as the store knows.
+/// Calls that have begun and not ended, by the store.
 const SENDING: &str = "select count(*) from messages where state = 'sending'";
 
 /// A store with one workspace and one instance, its provider, and folders for hosts.
@@ -56,7 +56,7 @@ struct World {
 }
 
 impl World {
-    /// For so many hosts; the provider's templates are known.
+    /// For this many hosts, with the provider's templates known.
     async fn new(on: On, hosts: usize) -> Self {
         let whatsapp = WhatsApp::start();
         let waba = format!(r#"wabaId = "{}", "#, whatsapp.options().waba_id);
@@ -82,7 +82,7 @@ impl World {
     }
 
     async fn with(on: On, hosts: usize, whatsapp: WhatsApp, url: &str, waba: &str) -> Self {
-        // Phones and the service agree on the time.
+        // Phones and the service have the same time.
         let now = SystemClock.now().0 / 1_000_000;
         whatsapp.set_time(u64::try_from(now).expect("a time after 1970"));
         let folders: Vec<_> = (0..hosts)
@@ -120,13 +120,13 @@ impl World {
         start_on(&self.on, folder, &[&FLAGS[..], flags].concat()).await
     }
 
-    /// Where the instance's webhooks go on this host.
+    /// The address of the instance's webhooks on this host.
     fn webhook(&self, host: &Service) -> String {
         let path = self.keys["webhooks"][FRONT].as_str().expect("a path");
         format!("http://{}{path}", host.address("gateway"))
     }
 
-    /// From now on the provider tells this host.
+    /// From now on the provider sends its webhooks to this host.
     fn call_back(&self, host: &Service) {
         self.whatsapp.call_back(Callback::to(&self.webhook(host)));
     }
@@ -138,7 +138,7 @@ impl World {
         }
     }
 
-    /// Partners that notify through these hosts.
+    /// Starts partners that notify through these hosts.
     fn load(&self, name: &str, targets: &Targets, senders: usize) -> Load {
         Load::start(Plan {
             targets: targets.clone(),
@@ -150,7 +150,7 @@ impl World {
         })
     }
 
-    /// One notification, of this id and to this phone.
+    /// One notification with this id to this phone.
     fn notify(&self, host: &Service, id: &str, phone: &str) -> Ask {
         let notifications = self.notifications();
         let ask = host.ask("gateway", "POST", "/send-notification");
@@ -158,18 +158,18 @@ impl World {
             .json(&notifications.body(id, phone))
     }
 
-    /// A data client's.
+    /// A data client's key.
     fn key(&self) -> &str {
         self.keys["workspaceKey"].as_str().expect("a key")
     }
 
-    /// A number that the store tells, past the service's verbs.
+    /// Runs a query of one number directly on the store.
     async fn count(&self, query: &'static str) -> i64 {
         self.on.count(self.folders[0].path(), query).await
     }
 
-    /// Waits until nothing is on its way any more: what hosts held that died is
-    /// taken up, and what waited has gone out.
+    /// Waits until nothing is in flight any more: the work of dead hosts is taken
+    /// over, and waiting messages are sent.
     async fn settles(&self) {
         until("no message is on its way", async || {
             let under_way = "select count(*) from messages where state in ('sending', 'waiting')";
@@ -178,7 +178,7 @@ impl World {
         .await;
     }
 
-    /// Waits until so many messages are of which nobody knows.
+    /// Waits until this many messages have an unknown outcome.
     async fn unknown(&self, many: i64) {
         until(&format!("{many} messages are unknown"), async || {
             let unknown = "select count(*) from messages where state = 'unknown'";
@@ -187,7 +187,7 @@ impl World {
         .await;
     }
 
-    /// Waits until so many calls have begun, as the store knows.
+    /// Waits until this many calls have begun, by the store.
     async fn sending(&self, many: i64) {
         until(&format!("{many} messages are being sent"), async || {
             (self.count(SENDING).await == many).then_some(())
@@ -224,8 +224,8 @@ secrets = {{ access-token = "{token}", app-secret = "{secret}", verify-token = "
     )
 }
 
-/// Hosts on one database seal with one key; and what one has compiled, the
-/// others need not.
+/// Hosts on one database share a sealing key, and the code that one of them has
+/// compiled.
 pub(crate) fn share(from: &std::path::Path, to: &std::path::Path) {
     for file in ["sealing.key", "admin.key"] {
         std::fs::copy(from.join(file), to.join(file)).expect("a copy");

@@ -1,5 +1,5 @@
-//! The reckoning afterwards, over everything that partners, the provider, the
-//! phones and the store say of the same messages.
+//! The final check: compares what partners, the provider, the phones and the
+//! store have of the same messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +12,9 @@ use super::World;
 
 /// The exported messages.
 pub struct Books {
-    /// Those that went out, or were to, by their ids.
+    /// Outgoing messages by id, sent or not.
     out: BTreeMap<String, Value>,
-    /// How often each message of a contact is there, by the provider's id.
+    /// How often each message of a contact is stored, by the provider's id.
     answers: BTreeMap<String, usize>,
 }
 
@@ -47,13 +47,14 @@ impl Books {
         &self.out[message]
     }
 
-    /// The messages in this state.
+    /// Returns the messages in this state.
     pub fn in_state(&self, state: &str) -> BTreeSet<String> {
         let ids = self.out.keys();
         ids.filter(|id| self.state(id) == state).cloned().collect()
     }
 
-    /// Every acknowledged notification has its message, and none has two.
+    /// Checks that every acknowledged notification has its message, and none
+    /// has two.
     pub fn assert_hold(&self, sent: &Sent) {
         sent.assert_well_formed();
         let mut of: BTreeMap<&str, &str> = BTreeMap::new();
@@ -71,12 +72,12 @@ impl Books {
         }
     }
 
-    /// The provider took no message twice, and only ours.
+    /// Checks that the provider accepted no message twice, and only known ones.
     pub fn assert_once(&self, world: &World) {
         let mut taken = BTreeSet::new();
         for accepted in world.whatsapp.accepted() {
             let message = accepted.send.opaque.expect("the adapter names it");
-            assert!(self.out.contains_key(&message), "{message} is nobody's");
+            assert!(self.out.contains_key(&message), "{message} is unknown");
             assert!(taken.insert(message.clone()), "{message} went out twice");
         }
         let claimed = self
@@ -88,7 +89,7 @@ impl Books {
         }
     }
 
-    /// What the phones said is there, and nothing that they did not say.
+    /// Checks that exactly the statuses and answers of the phones are stored.
     pub fn assert_heard(&self, story: &Story) {
         for accepted in &story.read {
             let message = accepted.send.opaque.as_deref().expect("it is ours");
@@ -121,7 +122,7 @@ fn external_id(row: &Value) -> String {
     id.expect("the provider's id").to_owned()
 }
 
-/// How often the provider was asked to send each message.
+/// Returns how often the provider was asked to send each message.
 pub fn asked(world: &World) -> BTreeMap<String, usize> {
     let mut asked = BTreeMap::new();
     for request in world.whatsapp.sends() {

@@ -1,6 +1,5 @@
-//! A host is stopped in the middle of a send for longer than its lease, while
-//! another host on the same database goes on; then it wakes with the send in its
-//! hands.
+//! A host is frozen in the middle of a send for longer than its lease, while another
+//! host on the same database continues; then it continues with the send in its hands.
 
 use leadhost_tests::provider::{Misbehaviour, Taken};
 use leadhost_tests::whatsapp::WhatsApp;
@@ -14,10 +13,10 @@ use super::{SENDING, World};
 const PHONE: &str = "+5511987650101";
 const OTHER: &str = "+5511987650202";
 
-/// A call that hangs is given up long after the lease.
+/// A hanging call times out long after the lease.
 const FLAGS: [&str; 2] = ["--set", "worker.fetch_seconds=600"];
 
-/// A partner that notifies a host and waits for whatever it hears.
+/// A partner that notifies a host and waits for any answer.
 fn notifies(world: &World, host: &Service, id: &str) -> JoinHandle<Answer> {
     tokio::spawn(world.notify(host, id, PHONE).send())
 }
@@ -29,7 +28,7 @@ async fn world(way: &Way) -> Option<World> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_slept_between_its_request_and_its_call_makes_no_call() {
+async fn a_host_frozen_between_its_request_and_its_call_makes_no_call() {
     let way = Way::reserve();
     let Some(world) = world(&way).await else {
         return;
@@ -46,7 +45,7 @@ async fn a_host_that_slept_between_its_request_and_its_call_makes_no_call() {
     sleeper.thaw();
     let answer = partner.await.expect("no panic").expect(200);
     assert_eq!(world.whatsapp.sends().len(), 0, "it was too late");
-    // It went to sleep with a message in hand and cannot know better.
+    // It was frozen with a message in hand and cannot know the outcome.
     assert_eq!(answer.header("x-message-status"), "unknown");
     world.unknown(1).await;
 
@@ -55,13 +54,13 @@ async fn a_host_that_slept_between_its_request_and_its_call_makes_no_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_slept_between_its_claim_and_its_call_makes_no_call() {
+async fn a_host_frozen_between_its_claim_and_its_call_makes_no_call() {
     let way = Way::reserve();
     let Some(world) = world(&way).await else {
         return;
     };
     let sleeper = world.host_with(0, &FLAGS).await;
-    // Nobody is there: the message waits for the worker.
+    // The provider is not reachable: the message waits for the worker.
     let answer = world.notify(&sleeper, "note-1", PHONE).send().await;
     assert_eq!(answer.expect(200).header("x-message-status"), "waiting");
     let closed = way.close().await;
@@ -69,7 +68,7 @@ async fn a_host_that_slept_between_its_claim_and_its_call_makes_no_call() {
         world.sending(1).await;
         let refused = not_sent(&sleeper).await;
         sleeper.freeze();
-        // A call that does not get through is given up after a moment, and made again.
+        // A call that cannot connect times out after a moment and is retried.
         let is_caught = world.count(SENDING).await == 1;
         if !is_caught {
             sleeper.thaw();
@@ -92,17 +91,17 @@ async fn a_host_that_slept_between_its_claim_and_its_call_makes_no_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_slept_after_its_call_writes_down_that_it_went_out() {
+async fn a_host_frozen_after_its_call_records_that_it_went_out() {
     slept_after_the_call(None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_slept_after_its_call_undoes_no_status() {
+async fn a_host_frozen_after_its_call_undoes_no_status() {
     slept_after_the_call(Some("delivered")).await;
 }
 
-/// A host that sleeps while the provider answers, and while a status is told to
-/// the other one.
+/// Freezes a host while the provider answers, and while a status is sent to the other
+/// one.
 async fn slept_after_the_call(told: Option<&str>) {
     let Some(on) = On::postgres().await else {
         return;
@@ -141,7 +140,7 @@ async fn slept_after_the_call(told: Option<&str>) {
     assert_eq!(world.count("select count(*) from sends").await, 0);
 }
 
-/// How many attempts of this host ended before a byte went out.
+/// The number of attempts of this host that ended before a byte was sent.
 async fn not_sent(host: &Service) -> u64 {
     let metrics = host.ask("admin", "GET", "/metrics").send().await;
     let metrics = metrics.expect(200);
@@ -152,10 +151,10 @@ async fn not_sent(host: &Service) -> u64 {
     line.map_or(0, |number| number.parse().expect("a number"))
 }
 
-/// Both hosts send as before, so that there was time for anything late.
+/// Both hosts send as before, so anything late had time to happen.
 async fn goes_on(world: &World, hosts: &[&Service]) {
     for (number, host) in (100..).zip(hosts) {
-        // A host that slept is not taken for alive at once.
+        // A host that was frozen does not count as live at once.
         until("the host sends", async || {
             let ask = world.notify(host, &format!("note-{number}"), OTHER);
             let answer = ask.header("idempotency-key", &format!("late-{number}"));

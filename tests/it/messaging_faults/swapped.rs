@@ -1,6 +1,6 @@
-//! The adapter is swapped again and again while messages go out and webhooks
-//! come in: nobody notices, and what begins after an activation was answered is
-//! done by that version or a later one.
+//! The adapter is swapped repeatedly while messages go out and webhooks come in:
+//! nothing fails, and everything that begins after an activation was answered
+//! runs on that version or a later one.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -21,19 +21,19 @@ leadhost_tests::on_every_store! {
 }
 
 /// Swaps in one run. In a fleet each host compiles each version, and all of them
-/// wait for the last.
+/// wait for the last one.
 fn swaps(hosts: usize) -> usize {
     if hosts > 1 { size(8, 20) } else { 20 }
 }
 
-/// Leases that outlast compiling on a busy machine.
+/// Leases longer than compiling takes on a busy machine.
 const FLAGS: [&str; 2] = ["--set", "worker.lease_seconds=60"];
 
-/// A word of what the adapter sends, which the provider does not look at: each
-/// version has another one, of the same length.
+/// A word in the adapter's requests that the provider ignores: each version has
+/// another one, of the same length.
 const WORD: &[u8] = b"individual";
 
-/// The n-th version's word.
+/// The word of the n-th version.
 fn word(number: usize) -> String {
     format!("indiv{number:05}")
 }
@@ -57,7 +57,7 @@ fn version(number: usize) -> Vec<u8> {
 struct Answered {
     digest: String,
     at: Instant,
-    /// The same on the clock that stamps deliveries.
+    /// The same time on the clock that stamps deliveries.
     time: Micros,
 }
 
@@ -79,7 +79,7 @@ async fn an_adapter_that_is_swapped_costs_no_message_and_no_status(on: On) {
         load.goes_on(5).await;
     }
     let sent = load.stop().await;
-    assert_eq!(sent.count(503), 0, "nobody was refused");
+    assert_eq!(sent.count(503), 0, "no request was refused");
     world.settles().await;
     let story = phones.finish().await;
 
@@ -116,8 +116,8 @@ async fn activate(world: &World, host: &Service, number: usize) -> Answered {
     }
 }
 
-/// No notification that began after an activation was answered went out as an
-/// older version has it.
+/// Checks that no notification that began after an activation was answered was
+/// sent by an older version.
 fn assert_calls_were_new(world: &World, sent: &Sent, answered: &[Answered]) {
     let mut began: BTreeMap<&str, Instant> = BTreeMap::new();
     for attempt in &sent.attempts {
@@ -140,8 +140,8 @@ fn assert_calls_were_new(world: &World, sent: &Sent, answered: &[Answered]) {
     }
 }
 
-/// No webhook that came after an activation was answered was read by an older
-/// version, and none failed.
+/// Checks that no webhook that arrived after an activation was answered was read
+/// by an older version, and that none failed.
 async fn assert_webhooks_were_new(world: &World, host: &Service, answered: &[Answered]) {
     let deliveries = deliveries(world, host).await;
     assert!(deliveries.len() > answered.len());
@@ -161,7 +161,7 @@ async fn assert_webhooks_were_new(world: &World, host: &Service, answered: &[Ans
     }
 }
 
-/// Every delivery, as operators see them.
+/// Returns every delivery of the operators' list.
 async fn deliveries(world: &World, host: &Service) -> Vec<Value> {
     let key = world.keys["adminKey"].as_str().expect("a key");
     let mut all = Vec::new();

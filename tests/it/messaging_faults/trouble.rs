@@ -1,5 +1,5 @@
-//! The provider has a bad day while partners notify: resets before and after a
-//! request, calls that hang, pages of HTML, limits.
+//! The provider fails while partners notify: resets before and after a request,
+//! hanging calls, HTML pages, limits.
 
 use std::time::{Duration, Instant};
 
@@ -13,10 +13,10 @@ use super::{World, gateways, size};
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
     whatever_the_provider_does_a_message_goes_out_once_at_most,
-    whoever_is_held_gets_nothing_before_the_time_and_others_do,
+    a_held_recipient_gets_nothing_before_its_time_and_others_do,
 }
 
-/// A call that hangs is given up soon, and nobody waits for it. Nobody dies here.
+/// A hanging call times out soon, and no partner waits for it. No host dies here.
 const FLAGS: [&str; 6] = [
     "--set",
     "worker.fetch_seconds=1",
@@ -26,7 +26,7 @@ const FLAGS: [&str; 6] = [
     "worker.lease_seconds=60",
 ];
 
-/// After which nobody knows whether the message went out.
+/// Failures that leave the outcome unknown.
 const DOUBTFUL: [Misbehaviour; 10] = [
     Misbehaviour::ResetUnread,
     Misbehaviour::Reset(Taken::Yes),
@@ -40,7 +40,7 @@ const DOUBTFUL: [Misbehaviour; 10] = [
     Misbehaviour::NoId,
 ];
 
-/// After which it did not, and goes out later.
+/// Failures after which the message was certainly not sent, and is sent later.
 const SURE: [Misbehaviour; 2] = [
     Misbehaviour::Code(131_016),
     Misbehaviour::Throttled {
@@ -72,13 +72,13 @@ async fn whatever_the_provider_does_a_message_goes_out_once_at_most(on: On) {
     assert!(unknown.len() >= DOUBTFUL.len(), "{}", unknown.len());
     let before = asked(&world);
     for message in &unknown {
-        // What was reset unread the provider does not know of.
+        // The provider does not know of a request that was reset unread.
         let times = before.get(message).copied().unwrap_or(0);
         assert!(times <= 1, "{message} was asked for {times} times");
     }
 
     let phones = Phones::start(whatsapp);
-    // Others go out, so that there was time for these, too.
+    // Other messages go out, so these had time to go out too.
     let load = world.load("late", &gateways(&[&service]), 4);
     load.goes_on(20).await;
     let late = load.stop().await;
@@ -98,7 +98,7 @@ async fn whatever_the_provider_does_a_message_goes_out_once_at_most(on: On) {
     assert!(books.in_state("failed").is_empty());
 }
 
-async fn whoever_is_held_gets_nothing_before_the_time_and_others_do(on: On) {
+async fn a_held_recipient_gets_nothing_before_its_time_and_others_do(on: On) {
     const HELD: &str = "5511987650101";
     const SECONDS: u32 = 4;
     let world = World::new(on, 1).await;
@@ -134,7 +134,7 @@ async fn whoever_is_held_gets_nothing_before_the_time_and_others_do(on: On) {
     let asked = asked(&world);
     for (number, message) in waiting.iter().enumerate() {
         assert_eq!(books.state(message), "accepted");
-        // Only the first one met the limit.
+        // Only the first one hit the limit.
         assert_eq!(asked[message], if number == 0 { 2 } else { 1 });
     }
 }

@@ -1,5 +1,5 @@
-//! The way to a far end, which a test closes and opens: closed, a connection is
-//! neither refused nor made, so that whoever calls has not sent a byte.
+//! The network path to a far end, which a test opens and closes: while it is closed, a
+//! connection is neither refused nor made, so that a caller has not sent a byte.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 /// Far more than a connection on the loopback interface takes.
 const NO_CONNECTION: Duration = Duration::from_millis(300);
 
-/// Nobody listens yet: connections are refused.
+/// No listener yet: connections are refused.
 pub struct Way {
     address: SocketAddr,
     socket: TcpSocket,
@@ -58,7 +58,7 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// From now on connections lead to the far end, as long as this is kept.
+    /// From now on connections lead to the far end, until this is dropped.
     pub fn open(self, far_end: SocketAddr) -> Open {
         let Self { listener, fill } = self;
         let own: Vec<_> = fill
@@ -72,7 +72,7 @@ impl Closed {
                 }
                 tokio::spawn(async move {
                     if let Ok(mut inside) = TcpStream::connect(far_end).await {
-                        // However it ends, it has ended.
+                        // However the copy ends, the connection is over.
                         let _ = tokio::io::copy_bidirectional(&mut visitor, &mut inside).await;
                     }
                 });

@@ -1,5 +1,5 @@
-//! What comes of a notification that the provider takes: the answer, and the
-//! rows that data clients see.
+//! Notifications that the provider accepts: the answer, and the rows for data
+//! clients.
 
 use leadhost_tests::{On, Options};
 use serde_json::{Value, json};
@@ -10,11 +10,11 @@ leadhost_tests::on_every_store! {
     a_message_goes_out_and_is_exported,
     the_legacy_format_and_the_instructions_are_kept,
     one_contact_has_one_open_conversation_however_its_phone_is_written,
-    a_partner_hears_in_time_and_the_message_goes_out_all_the_same,
+    a_partner_is_answered_in_time_and_the_message_still_goes_out,
     a_message_waits_while_its_instance_is_paused,
 }
 
-/// The list of the sandbox in most tests.
+/// The sandbox's list of templates in most tests.
 pub fn templates() -> Value {
     json!({"templates": [
         {"name": "welcome", "language": "pt_BR", "text": "Olá {{1}}, podemos conversar?"},
@@ -68,7 +68,7 @@ async fn the_legacy_format_and_the_instructions_are_kept(on: On) {
     let answer = bot.send(&body).await.expect(200);
     assert_eq!(answer.header("x-message-status"), "delivered");
     let message = bot.message(answer.header("x-message-id")).await;
-    // What fills a placeholder is not filled itself.
+    // Placeholders in a value are not filled.
     assert_eq!(message["content"], "Ana quer ver AP-10 {{nome}}");
     assert_eq!(message["metadata"]["template"]["language"], "pt_BR");
     let conversation = bot.conversation(&answer).await;
@@ -87,7 +87,7 @@ async fn one_contact_has_one_open_conversation_however_its_phone_is_written(on: 
     assert_eq!(found, vec![found[0].clone(); 3]);
     assert_eq!(bot.host.rows(&bot.declared, "contacts").await.len(), 1);
     assert_eq!(bot.host.rows(&bot.declared, "messages").await.len(), 3);
-    // (11) 3456-7890 and (11) 93456-7890 are two people.
+    // (11) 3456-7890 and (11) 93456-7890 belong to two people.
     for phone in ["(11) 3456-7890", "(11) 93456-7890"] {
         let mut body = bot.body();
         body["phoneNumber"] = json!(phone);
@@ -97,7 +97,7 @@ async fn one_contact_has_one_open_conversation_however_its_phone_is_written(on: 
     assert_eq!(bot.host.rows(&bot.declared, "contacts").await.len(), 3);
 }
 
-async fn a_partner_hears_in_time_and_the_message_goes_out_all_the_same(on: On) {
+async fn a_partner_is_answered_in_time_and_the_message_still_goes_out(on: On) {
     let options = Options::patient(on).with("messages.answer_seconds", 0);
     let bot = Bot::with(options, json!({})).await;
     let answer = bot.send(&bot.body()).await.expect(200);

@@ -1,5 +1,5 @@
-//! What a provider's refusals come to: an answer by class, a message that has
-//! failed or waits, and who else has to wait.
+//! The classes of a provider's refusals: the answer, the failed or waiting
+//! message, and which other messages have to wait.
 
 use leadhost_tests::{Answer, On};
 use serde_json::{Value, json};
@@ -12,14 +12,14 @@ leadhost_tests::on_every_store! {
     a_throttled_recipient_waits_alone,
     a_throttled_number_waits_as_a_whole,
     a_throttled_account_holds_the_instances_that_share_it,
-    what_the_operator_has_to_mend_pauses_the_instance,
+    a_fault_that_the_operator_has_to_correct_pauses_the_instance,
     an_unknown_outcome_is_never_repeated,
     a_message_that_waited_too_long_is_given_up,
-    who_opted_out_is_not_written_to_again,
-    a_message_that_waits_for_who_opts_out_is_given_up,
+    a_contact_who_opted_out_gets_no_further_message,
+    a_waiting_message_is_given_up_when_its_contact_opts_out,
 }
 
-/// A sandbox that refuses messages to this phone like that.
+/// A sandbox that refuses messages to this phone in this way.
 fn refuses(phone: &str, category: &str, retry_after: u32) -> Value {
     json!({"outcomes": [{
         "recipient": phone,
@@ -148,7 +148,7 @@ async fn a_throttled_account_holds_the_instances_that_share_it(on: On) {
     assert_eq!(status("stranger").await, "delivered");
 }
 
-async fn what_the_operator_has_to_mend_pauses_the_instance(on: On) {
+async fn a_fault_that_the_operator_has_to_correct_pauses_the_instance(on: On) {
     let mut bot = Bot::new(on, json!({})).await;
     for category in ["account", "connection"] {
         bot.tell(refuses(ANA, category, 0)).await;
@@ -201,7 +201,7 @@ async fn opts_out(bot: &Bot, phone: &str) {
     told.expect(200);
 }
 
-async fn a_message_that_waits_for_who_opts_out_is_given_up(on: On) {
+async fn a_waiting_message_is_given_up_when_its_contact_opts_out(on: On) {
     let mut bot = Bot::new(on, refuses(ANA, "transient", 0)).await;
     let answer = bot.send_to("bot", ANA).await.expect(200);
     opts_out(&bot, ANA).await;
@@ -211,7 +211,7 @@ async fn a_message_that_waits_for_who_opts_out_is_given_up(on: On) {
     assert_eq!(bot.errors().await[0]["error_code"], "opted-out");
 }
 
-async fn who_opted_out_is_not_written_to_again(on: On) {
+async fn a_contact_who_opted_out_gets_no_further_message(on: On) {
     let bot = Bot::new(on, json!({})).await;
     bot.send_to("bot", ANA).await.expect(200);
     opts_out(&bot, ANA).await;

@@ -1,5 +1,5 @@
-//! An adapter's fault is nobody's but the operator's: what it did before the
-//! call is tried again, what it did after the call leaves the outcome open.
+//! Faults of an adapter are the operator's to correct: a message that fails
+//! before the call is retried; one that fails after it has an unknown outcome.
 
 use leadhost_tests::{Host, On, guests, until};
 use serde_json::{Value, json};
@@ -8,11 +8,11 @@ use super::{Bot, instance_of, refusal};
 
 leadhost_tests::on_every_store! {
     an_adapter_that_fails_before_the_call_costs_only_time,
-    a_call_that_nobody_allowed_pauses_the_instance,
+    a_call_off_the_allow_list_pauses_the_instance,
     a_list_that_cannot_be_read_is_no_list_and_an_old_one_stays,
 }
 
-/// The adapter that does this in this function.
+/// A bot whose adapter misbehaves like this in this function.
 async fn harm(on: On, function: &str, word: &str) -> Bot {
     let host = Host::working(on).await;
     host.converter(guests::misbehave_adapter()).await;
@@ -39,14 +39,14 @@ async fn an_adapter_that_fails_before_the_call_costs_only_time(on: On) {
     assert_eq!(bot.paused().await, None);
     bot.declare(&told("send", "slot")).await;
     bot.host.pass(5).await;
-    // Its next time counts from the attempt, and the clock stands.
+    // Its next attempt counts from the last one, and the clock stands.
     bot.waits_again(&answer).await;
     bot.declare(&told("send", "accept")).await;
     bot.host.pass(10).await;
     bot.becomes(&answer, "accepted").await;
 }
 
-async fn a_call_that_nobody_allowed_pauses_the_instance(on: On) {
+async fn a_call_off_the_allow_list_pauses_the_instance(on: On) {
     let mut bot = harm(on, "send", "call").await;
     let answer = bot.send(&body(&bot)).await.expect(200);
     assert_eq!(answer.header("x-message-status"), "waiting");
@@ -61,7 +61,7 @@ async fn a_list_that_cannot_be_read_is_no_list_and_an_old_one_stays(on: On) {
     let mut bot = harm(on, "list-templates", "trap").await;
     let mut unknown = body(&bot);
     unknown["template"]["name"] = json!("nothing");
-    // The provider would have the word; nobody allowed to ask it.
+    // The provider would decide, but the allow-list does not permit asking it.
     let answer = bot.send(&unknown).await.expect(200);
     assert_eq!(answer.header("x-message-status"), "waiting");
     bot.declare(&told("send", "accept")).await;

@@ -1,4 +1,5 @@
-//! A request that its partner names is done once, and its repeats hear the same.
+//! Idempotency keys: a request with a key is done once, and its repeats get the
+//! same answer.
 
 use leadhost::domain::contact;
 use leadhost::domain::id::{AgentId, MessageId};
@@ -18,10 +19,10 @@ use super::{Bot, instance, issues, refusal};
 leadhost_tests::on_every_store! {
     the_same_notification_twice_is_one_message,
     a_key_belongs_to_its_partner,
-    a_refusal_of_the_provider_is_told_again,
-    an_unknown_template_is_told_again_and_a_mistake_is_not,
-    a_repeat_hears_the_same_though_the_template_takes_something_else_by_now,
-    a_repeat_while_the_first_one_runs_comes_again_later,
+    a_refusal_of_the_provider_is_replayed,
+    an_unknown_template_is_replayed_and_a_mistake_is_not,
+    a_repeat_gets_the_same_answer_even_after_the_template_has_changed,
+    a_repeat_while_the_first_one_runs_is_asked_to_retry,
 }
 
 impl Bot {
@@ -50,7 +51,8 @@ async fn the_same_notification_twice_is_one_message(on: On) {
         same(&first, &bot.send_as("k-1", &body).await);
     }
     assert_eq!(bot.host.rows(&bot.declared, "messages").await.len(), 1);
-    // The same said anew: other blanks, and the members the other way round.
+    // The same request in another form: other blanks, and the members in reverse
+    // order.
     let members = body.as_object().expect("an object").iter().rev();
     let members: Vec<_> = members
         .map(|(name, value)| format!("\n  {}: {value}", json!(name)))
@@ -87,7 +89,7 @@ async fn a_key_belongs_to_its_partner(on: On) {
     assert_ne!(first.header("x-message-id"), second.header("x-message-id"));
 }
 
-async fn a_refusal_of_the_provider_is_told_again(on: On) {
+async fn a_refusal_of_the_provider_is_replayed(on: On) {
     let outcome = json!({"outcomes": [{"category": "recipient", "text": "not there"}]});
     let bot = Bot::new(on, outcome).await;
     let first = bot.send_as("k-1", &bot.body()).await.expect(400);
@@ -95,7 +97,7 @@ async fn a_refusal_of_the_provider_is_told_again(on: On) {
     assert_eq!(bot.host.rows(&bot.declared, "messages").await.len(), 1);
 }
 
-async fn an_unknown_template_is_told_again_and_a_mistake_is_not(on: On) {
+async fn an_unknown_template_is_replayed_and_a_mistake_is_not(on: On) {
     let bot = Bot::new(on, templates()).await;
     let mut unknown = bot.body();
     unknown["template"]["name"] = json!("later");
@@ -110,7 +112,7 @@ async fn an_unknown_template_is_told_again_and_a_mistake_is_not(on: On) {
     bot.send_as("k-2", &bot.body()).await.expect(200);
 }
 
-async fn a_repeat_hears_the_same_though_the_template_takes_something_else_by_now(on: On) {
+async fn a_repeat_gets_the_same_answer_even_after_the_template_has_changed(on: On) {
     let mut bot = Bot::new(on, templates()).await;
     let first = bot.send_as("k-1", &bot.body()).await.expect(200);
     let text = "Olá {{1}}, sou {{2}}";
@@ -121,14 +123,14 @@ async fn a_repeat_hears_the_same_though_the_template_takes_something_else_by_now
     let connections = &app.pipeline.connections;
     let live = connections.of_instance(workspace, AgentId(instance)).await;
     let live = live.expect("a store").expect("a channel");
-    let list = leadhost::pipeline::templates::sync(app, &live).await;
+    let list = leadhost::pipeline::templates::sync(&app.pipeline, &live).await;
     assert_eq!(list.expect("a store").error, None);
     same(&first, &bot.send_as("k-1", &bot.body()).await);
     issues(&bot.send_as("k-2", &bot.body()).await);
     assert_eq!(bot.host.rows(&bot.declared, "messages").await.len(), 1);
 }
 
-/// A request whose host has stored its message, and has not come further.
+/// A request whose host has stored its message and got no further.
 async fn begun(bot: &Bot, body: &Value) -> MessageId {
     let host = &bot.host;
     let report = &bot.declared.report;
@@ -175,8 +177,8 @@ async fn begun(bot: &Bot, body: &Value) -> MessageId {
     message
 }
 
-async fn a_repeat_while_the_first_one_runs_comes_again_later(on: On) {
-    // Nothing runs beside the requests: the first one stays where it is.
+async fn a_repeat_while_the_first_one_runs_is_asked_to_retry(on: On) {
+    // No background work runs: the first request stays where it is.
     let host = Host::start(Options::patient(on)).await;
     host.converter(guests::rust_component("adapter-sandbox"))
         .await;
@@ -187,7 +189,7 @@ async fn a_repeat_while_the_first_one_runs_comes_again_later(on: On) {
     let running = bot.send_as("k-1", &body).await;
     assert!(refusal(&running, 409).contains("under way"));
     assert_eq!(running.header("retry-after"), "1");
-    // Its host is gone: the message says what is known.
+    // Its host is gone: the answer is the known state of the message.
     bot.host.advance(61).await;
     let answer = bot.send_as("k-1", &body).await.expect(200);
     assert_eq!(answer.header("idempotency-replayed"), "true");

@@ -1,4 +1,4 @@
-//! What the provider's list of templates says before anything is stored.
+//! Checks against the provider's list of templates, before anything is stored.
 
 use leadhost::pipeline::templates;
 use leadhost_tests::{On, Options, until};
@@ -8,7 +8,7 @@ use super::answers::templates as listed;
 use super::{Bot, issues, refusal};
 
 leadhost_tests::on_every_store! {
-    a_template_that_is_not_there_or_not_approved_is_told_and_nothing_is_stored,
+    an_unknown_or_unapproved_template_is_refused_and_nothing_is_stored,
     parameters_are_counted_before_anything_is_stored,
     a_template_that_is_newer_than_the_list_is_asked_for,
     the_list_is_renewed_from_time_to_time,
@@ -20,7 +20,7 @@ fn asking(bot: &Bot, template: &Value) -> Value {
     body
 }
 
-async fn a_template_that_is_not_there_or_not_approved_is_told_and_nothing_is_stored(on: On) {
+async fn an_unknown_or_unapproved_template_is_refused_and_nothing_is_stored(on: On) {
     let bot = Bot::new(on, listed()).await;
     let check = async |name: &str, language: &str, expect: &str| {
         let template = json!({"name": name, "language": {"code": language}});
@@ -106,7 +106,8 @@ async fn parameters_are_counted_before_anything_is_stored(on: On) {
 
 async fn a_template_that_is_newer_than_the_list_is_asked_for(on: On) {
     let mut bot = Bot::unasked(Options::patient(on), json!({"templates": []})).await;
-    // Whoever sends waits a moment for the list: on a busy machine the next one has it.
+    // A request waits only a moment for the list: on a busy machine a later one gets
+    // it.
     let answered = async |bot: &Bot, status: u16| {
         until("the list is asked for", async || {
             let answer = bot.send(&bot.body()).await;
@@ -116,7 +117,7 @@ async fn a_template_that_is_newer_than_the_list_is_asked_for(on: On) {
     };
     refusal(&answered(&bot, 500).await, 500);
     bot.tell(listed()).await;
-    // A list that was just renewed is believed.
+    // A list that was just renewed is not requested again.
     refusal(&bot.send(&bot.body()).await, 500);
     bot.host.advance(61).await;
     answered(&bot, 200).await;
@@ -133,7 +134,7 @@ async fn the_list_is_renewed_from_time_to_time(on: On) {
     let count = async |bot: &Bot| {
         let connections = &bot.host.app.pipeline.connections;
         let live = connections.get(&id).await.expect("a store").expect("there");
-        let list = templates::list(&bot.host.app, &live)
+        let list = templates::list(&bot.host.app.pipeline, &live)
             .await
             .expect("a store");
         list.synced_at.map(|_| list.templates.len())

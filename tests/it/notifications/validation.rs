@@ -1,4 +1,4 @@
-//! What a notification's body may be, and what is said of each mistake.
+//! Validation of a notification's body, and the issue for each mistake.
 
 use leadhost_tests::On;
 use serde_json::{Value, json};
@@ -7,15 +7,15 @@ use super::{Bot, issues, refusal};
 
 leadhost_tests::on_every_store! {
     each_mistake_is_an_issue_where_it_is,
-    all_mistakes_are_told_at_once,
+    all_mistakes_are_reported_at_once,
     one_format_is_given_and_not_both,
-    what_is_no_json_object_is_refused,
+    a_body_that_is_no_json_object_is_refused,
     an_instance_that_cannot_send_is_not_found,
     every_error_has_the_shape_of_this_endpoint,
 }
 
-/// A body with another value at a path of names and numbers with dots; null
-/// takes the member away.
+/// Returns a body with another value at a dotted path of names and numbers;
+/// null removes the member.
 fn with(mut body: Value, path: &str, value: &Value) -> Value {
     let mut at = &mut body;
     let mut steps = path.split('.').peekable();
@@ -222,7 +222,7 @@ async fn each_mistake_is_an_issue_where_it_is(on: On) {
     }
 }
 
-async fn all_mistakes_are_told_at_once(on: On) {
+async fn all_mistakes_are_reported_at_once(on: On) {
     let bot = Bot::new(on, json!({})).await;
     let body = json!({
         "phoneNumber": "12",
@@ -247,7 +247,7 @@ async fn all_mistakes_are_told_at_once(on: On) {
             "invalid_string phoneNumber",
         ]
     );
-    // Zod's own form, member by member.
+    // The format of Zod's issues, member by member.
     let message = refusal(&bot.send(&body).await, 400);
     let all: Vec<Value> = serde_json::from_str(&message).expect("JSON");
     assert_eq!(
@@ -286,7 +286,7 @@ async fn one_format_is_given_and_not_both(on: On) {
     check(json!(vec!["x"; 101]), "replacements").await;
 }
 
-async fn what_is_no_json_object_is_refused(on: On) {
+async fn a_body_that_is_no_json_object_is_refused(on: On) {
     let bot = Bot::new(on, json!({})).await;
     for body in ["", "{", "name=Ana", "{\"name\": \"\\ud800\"}"] {
         let answer = bot.ask().body(body.to_owned()).send().await;

@@ -1,5 +1,5 @@
-//! What an adapter may answer: too much is refused or cut, what is bad among
-//! events is marked, and nothing brings a character that cannot be kept.
+//! Bounds on an adapter's answers: excess is refused or cut, bad events are
+//! marked, and no character passes that cannot be stored.
 
 use leadhost::domain::channel::{Category, EventBody, SendAnswer, SendStep};
 use leadhost::plugin::CallError;
@@ -65,7 +65,7 @@ async fn a_refusal_is_cut_to_what_is_kept_and_its_unknown_words_mean_the_request
     assert!(refused.text.starts_with("as\u{fffd} asked") && refused.text.len() <= 4_096);
     assert_eq!(refused.retry_after_seconds, Some(7));
 
-    // `expired` is the host's own word.
+    // `expired` is reserved for the host.
     let step = adapters.send(&told("send", "refuse", 1)).await.unwrap();
     let SendStep::Answer(SendAnswer::Refused(refused)) = step else {
         panic!("refused");
@@ -180,7 +180,7 @@ async fn texts_of_events_are_cut_and_errors_counted() {
 }
 
 #[tokio::test]
-async fn the_character_zero_goes_no_further_than_the_contract() {
+async fn the_character_zero_is_replaced_in_every_text() {
     let adapters = Adapters::new(&[]).await;
     let webhook = adapters
         .read_webhook(&told("read-webhook", "zero", 0))

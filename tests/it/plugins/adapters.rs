@@ -1,4 +1,5 @@
-//! An adapter at work: what each of its functions gives, and what ends a call.
+//! An adapter at work: the result of each function, and the faults that end a
+//! call.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use serde_json::json;
 
 use super::{Bench, delivery};
 
-/// An adapter in a bench of its own, called under configurations.
+/// An adapter in its own bench, called with different configurations.
 pub struct Adapters {
     pub bench: Bench,
     pub loaded: Arc<Loaded>,
@@ -97,7 +98,7 @@ impl Adapters {
             .await
     }
 
-    /// How a call of this function ends that should not end well.
+    /// Returns the error of a call of this function that must fail.
     async fn fault(&self, function: &str, config: &str) -> CallError {
         let (plugins, loaded) = (&self.bench.plugins, &self.loaded);
         let error = match function {
@@ -121,7 +122,7 @@ impl Adapters {
     }
 }
 
-/// What the adapter is told to do in one of its functions.
+/// A configuration that asks the adapter for this in one of its functions.
 pub fn told(function: &str, word: &str, size: usize) -> String {
     json!({"in": function, "do": word, "size": size}).to_string()
 }
@@ -243,7 +244,7 @@ async fn templates_are_listed_by_a_call_or_at_once_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn routes_handshake_and_sender_checks_are_asked_as_of_any_plugin() {
+async fn routes_handshake_and_sender_checks_work_as_in_any_plugin() {
     let adapters = Adapters::new(&[]).await;
     let routes = adapters.routes("{}").await.unwrap().unwrap();
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -261,7 +262,7 @@ async fn routes_handshake_and_sender_checks_are_asked_as_of_any_plugin() {
 }
 
 #[tokio::test]
-async fn what_a_kind_of_plugin_does_not_have_is_said_so() {
+async fn functions_that_a_kind_of_plugin_lacks_are_reported() {
     let adapters = Adapters::new(&[]).await;
     let converter = adapters.bench.misbehave().await;
     let plugins = &adapters.bench.plugins;
@@ -301,7 +302,7 @@ async fn what_a_kind_of_plugin_does_not_have_is_said_so() {
 }
 
 #[tokio::test]
-async fn a_trap_in_any_function_is_a_fault_and_the_next_call_is_as_good_as_new() {
+async fn a_trap_in_any_function_is_a_fault_and_the_next_call_succeeds() {
     let adapters = Adapters::new(&[]).await;
     for function in FUNCTIONS {
         let error = adapters.fault(function, &told(function, "trap", 0)).await;

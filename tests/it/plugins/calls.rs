@@ -1,4 +1,4 @@
-//! What a call gives, and what ends it.
+//! The results of a call, and the faults that end it.
 
 use leadhost::domain::exchange::HttpResponse;
 use leadhost::domain::plugin::{FailureCategory, Outcome, PluginCompletion};
@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::{Bench, delivery};
 
-/// What the misbehaving converter's call ends with.
+/// Returns the error of a call of the misbehaving converter.
 async fn fault(overrides: &[(&str, &str)], config: &str) -> CallError {
     let bench = Bench::new(overrides);
     let loaded = bench.misbehave().await;
     let error = bench.convert(&loaded, config).await.unwrap_err();
-    // Whatever it was: the next call is as good as new.
+    // Whatever the fault was, the next call succeeds.
     bench.convert(&loaded, "{}").await.unwrap().unwrap();
     error
 }
@@ -42,7 +42,7 @@ async fn the_same_delivery_gives_the_same_answer() {
 }
 
 #[tokio::test]
-async fn what_the_converter_refuses_is_its_answer_and_no_fault() {
+async fn a_refusal_of_the_converter_is_an_answer_and_no_fault() {
     let bench = Bench::new(&[]);
     let loaded = bench.misbehave().await;
     let problem = bench.convert(&loaded, r#"{"do":"refuse"}"#).await.unwrap();
@@ -59,14 +59,14 @@ async fn a_trap_is_a_fault() {
 
 #[tokio::test]
 async fn endless_recursion_is_a_trap() {
-    // Which of its stacks ends first is the compiler's choice.
+    // Which of its stacks overflows first is the compiler's choice.
     let error = fault(&[], r#"{"do":"recurse"}"#).await;
     assert!(matches!(error, CallError::Trapped { .. }), "{error}");
 }
 
 #[tokio::test]
 async fn an_endless_loop_of_the_worker_is_a_fault() {
-    // The calls that are to end well have it, too.
+    // The calls that must succeed have the same deadline.
     let error = fault(&[("deadline_ms", "500")], r#"{"do":"loop"}"#).await;
     let expected = CallError::OutOfTime {
         budget_ms: 500,
@@ -78,7 +78,7 @@ async fn an_endless_loop_of_the_worker_is_a_fault() {
 
 #[tokio::test]
 async fn past_the_inline_budget_a_call_is_cancelled_without_fault() {
-    // Long enough for it to have a thread: else it would hear that all are busy.
+    // Long enough to get a thread; otherwise it would be refused as busy.
     let bench = Bench::new(&[("inline_ms", "1000")]);
     let loaded = bench.misbehave().await;
     let error = bench

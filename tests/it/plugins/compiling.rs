@@ -1,4 +1,5 @@
-//! Machine code: made in a child process, kept, and made anew when damaged.
+//! Machine code: compiled in a child process, cached, and compiled again when
+//! damaged.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -33,7 +34,7 @@ async fn compiled_code_is_kept_for_the_next_start() {
 }
 
 #[tokio::test]
-async fn damaged_code_is_noticed_and_made_anew() {
+async fn damaged_code_is_detected_and_compiled_again() {
     let bench = Bench::without_code(&[]);
     bench.misbehave().await;
     let path = kept_files(&bench).remove(0);
@@ -64,12 +65,13 @@ fn with_child(overrides: &[(&str, &str)]) -> Bench {
     with_compiler(data, overrides, program::binary())
 }
 
-/// What compiles is this script of a shell, whose third argument is the file for the
+/// Replaces the compiler by a shell script, whose third argument is the file for the
 /// machine code.
 fn with_script(overrides: &[(&str, &str)], script: &str) -> Bench {
     let data = tempfile::tempdir().unwrap();
     let program = data.path().join("compiler");
-    // Written by another process: one that still has it open cannot have it run.
+    // Written by another process: a file that this one still has open could not be
+    // executed.
     let written = Command::new("sh")
         .args([
             "-c",
@@ -99,9 +101,9 @@ async fn a_child_process_compiles_what_this_process_runs() {
 }
 
 #[tokio::test]
-async fn what_the_child_says_of_a_broken_component_is_passed_on() {
+async fn the_childs_message_about_a_broken_component_is_passed_on() {
     let bench = with_child(&[]);
-    // A section of a kind that there is not.
+    // A section of an unknown kind.
     let error = bench
         .plugins
         .prepare(b"\0asm\x0d\0\x01\0\x7f\x01\0".to_vec())
@@ -153,7 +155,7 @@ async fn machine_code_past_its_bound_is_not_loaded() {
 }
 
 #[tokio::test]
-async fn a_child_for_whom_nobody_waits_any_more_is_ended() {
+async fn a_child_without_a_waiting_caller_is_ended() {
     let bench = with_script(&[], "echo $$ >\"$3.pid\"; exec sleep 3600");
     let plugins = bench.plugins.clone();
     let trial = tokio::spawn(async move { plugins.prepare(guests::misbehave()).await });
@@ -175,7 +177,7 @@ async fn a_child_for_whom_nobody_waits_any_more_is_ended() {
 }
 
 #[tokio::test]
-async fn a_compiler_that_cannot_be_started_is_the_hosts_trouble() {
+async fn a_compiler_that_cannot_be_started_is_a_fault_of_the_host() {
     let data = tempfile::tempdir().unwrap();
     let compiler = Compiler::Child("/nonexistent/leadhost".into());
     let plugins = Plugins::with_compiler(&settings(&[]), data.path(), clock(), compiler).unwrap();

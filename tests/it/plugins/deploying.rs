@@ -1,4 +1,4 @@
-//! What stands against an adapter's activation, and how it is listed.
+//! Reasons to refuse an adapter's activation, and the list of plugins.
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::plugin::PluginKind;
@@ -11,7 +11,7 @@ leadhost_tests::on_every_store! {
     a_rollback_changes_the_kind_of_no_name_that_is_used,
     an_adapter_that_asks_for_more_or_checks_less_needs_a_yes,
     the_list_of_plugins_tells_their_kinds,
-    what_an_adapter_failed_on_is_tried_again_by_the_next,
+    webhooks_that_an_adapter_failed_on_are_retried_by_the_next,
     a_swap_of_an_adapter_under_webhooks_loses_none,
     an_adapter_that_refuses_an_instances_configuration_does_not_serve,
 }
@@ -25,7 +25,7 @@ fn version(version: &str) -> AdapterVariant<'_> {
 
 async fn activate(host: &Host, wasm: Vec<u8>, accept: &[&str]) -> Result<(), DeployError> {
     let accept = Accept::of(accept).expect("known words");
-    deploy::upload(&host.app, wasm, "upload", true, &accept)
+    deploy::upload(&host.app.pipeline, wasm, "upload", true, &accept)
         .await
         .map(drop)
 }
@@ -49,7 +49,7 @@ async fn a_name_keeps_the_kind_that_it_has(on: On) {
         ..AdapterVariant::default()
     };
     let wasm = adapter.component();
-    let report = deploy::check(&host.app, wasm.clone(), "upload")
+    let report = deploy::check(&host.app.pipeline, wasm.clone(), "upload")
         .await
         .unwrap();
     assert_eq!(report.kind, PluginKind::Adapter);
@@ -63,7 +63,7 @@ async fn a_name_keeps_the_kind_that_it_has(on: On) {
             .contains("a converter, and this is an adapter"),
         "{stands:?}"
     );
-    let serves = host.app.plugins.active("misbehave").unwrap();
+    let serves = host.app.core.plugins.active("misbehave").unwrap();
     assert_eq!(serves.kind, PluginKind::Converter);
 }
 
@@ -75,18 +75,26 @@ async fn a_rollback_changes_the_kind_of_no_name_that_is_used(on: On) {
     };
     activate(&host, adapter.component(), &[]).await.unwrap();
     let all = Accept::of(["all"]).expect("a known word");
-    deploy::upload(&host.app, guests::misbehave(), "upload", true, &all)
-        .await
-        .unwrap();
-    // While nobody uses the name it goes back, and back again.
+    deploy::upload(
+        &host.app.pipeline,
+        guests::misbehave(),
+        "upload",
+        true,
+        &all,
+    )
+    .await
+    .unwrap();
+    // While nothing uses the name, a rollback works in both directions.
     for kind in [PluginKind::Adapter, PluginKind::Converter] {
-        deploy::rollback(&host.app, "misbehave").await.unwrap();
-        let serves = host.app.plugins.active("misbehave").unwrap();
+        deploy::rollback(&host.app.pipeline, "misbehave")
+            .await
+            .unwrap();
+        let serves = host.app.core.plugins.active("misbehave").unwrap();
         assert_eq!(serves.kind, kind);
     }
     let used = "\n[[connections]]\nname = \"odd\"\npartner = \"acme\"\nplugin = \"misbehave\"\n";
     host.declare(used).await;
-    let refused = deploy::rollback(&host.app, "misbehave").await;
+    let refused = deploy::rollback(&host.app.pipeline, "misbehave").await;
     let stands = concerns(refused.map(drop));
     assert!(
         stands[0]
@@ -94,7 +102,7 @@ async fn a_rollback_changes_the_kind_of_no_name_that_is_used(on: On) {
             .contains("a converter, and this is an adapter"),
         "{stands:?}"
     );
-    let serves = host.app.plugins.active("misbehave").unwrap();
+    let serves = host.app.core.plugins.active("misbehave").unwrap();
     assert_eq!(serves.kind, PluginKind::Converter);
 }
 
@@ -164,7 +172,7 @@ do = "{word}"
     host.declare(&file).await
 }
 
-async fn what_an_adapter_failed_on_is_tried_again_by_the_next(on: On) {
+async fn webhooks_that_an_adapter_failed_on_are_retried_by_the_next(on: On) {
     let host = Host::working(on).await;
     host.converter(version("1.0.0").component()).await;
     let declared = instance(&host, "trap").await;
@@ -180,7 +188,7 @@ async fn what_an_adapter_failed_on_is_tried_again_by_the_next(on: On) {
         ..version("1.0.1")
     };
     let digest = host.converter(mended.component()).await;
-    // Without the clock being moved: nobody waits for the next attempt.
+    // Without moving the clock: they do not wait for the next attempt.
     for id in ids {
         let done = host.becomes(id, DeliveryStatus::Converted).await;
         assert_eq!(done.summary.ran.expect("it ran").digest, digest);
@@ -221,7 +229,8 @@ async fn an_adapter_that_refuses_an_instances_configuration_does_not_serve(on: O
         version: "1.1.0",
         ..AdapterVariant::default()
     };
-    // The same length, another type: the configuration's word is no number.
+    // Another type in the same number of bytes: the configuration's word is not
+    // a number.
     let mut wasm = stricter.component();
     let (word, number) = (
         br#""do": {"type": "string"}"#,

@@ -1,6 +1,5 @@
-//! Guests that use up time, memory or words in every way there is: each call
-//! ends as the fault that it is, and the next one on the same host is as good
-//! as new.
+//! Guests that exhaust time, memory or output in every possible way: each call
+//! ends with its own fault, and the next one on the same host succeeds.
 
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use leadhost_tests::guests::{self, Variant};
 
 use super::{Bench, delivery};
 
-/// The calls that are to end well have it, too.
+/// The calls that must succeed have the same deadline.
 const DEADLINE: (&str, &str) = ("deadline_ms", "1000");
 
 const OUT_OF_TIME: CallError = CallError::OutOfTime {
@@ -18,7 +17,7 @@ const OUT_OF_TIME: CallError = CallError::OutOfTime {
     inline: false,
 };
 
-/// Each configuration makes the call run out of time; a good one follows.
+/// Each configuration makes the call run out of time; a successful call follows.
 async fn runs_out_of_time(bench: &Bench, loaded: &Arc<Loaded>, configs: &[&str]) {
     for config in configs {
         let error = bench.convert(loaded, config).await.unwrap_err();
@@ -26,7 +25,7 @@ async fn runs_out_of_time(bench: &Bench, loaded: &Arc<Loaded>, configs: &[&str])
         bench.convert(loaded, "{}").await.unwrap().unwrap();
     }
     let figure = format!(
-        "{} calls without end ({}): each ended at its deadline of 1 s of processor time, the next call is good",
+        "{} endless calls ({}): each ended at its deadline of 1 s of processor time, the next call succeeds",
         configs.len(),
         configs.join(" ").replace('|', "")
     );
@@ -85,7 +84,7 @@ async fn a_lead_whose_name_has_many_megabytes_ends_the_call() {
         assert_eq!(error, CallError::TooMuchOutput { limit: 1 << 20 }, "{word}");
         bench.convert(&loaded, "{}").await.unwrap().unwrap();
     }
-    let figure = "2 answers of 2 MB where 1 MiB is allowed: both calls ended as faults, the next call is good";
+    let figure = "2 answers of 2 MB where 1 MiB is allowed: both calls ended as faults, the next call succeeds";
     figures::tell("hostile", None, None, figure);
 }
 
@@ -125,7 +124,7 @@ async fn a_component_whose_describe_loops_is_refused() {
 
 #[tokio::test]
 async fn an_interpreter_that_loops_prints_or_fills_its_memory_is_ended() {
-    // It has eighteen megabytes.
+    // The component has 18 MB.
     let bench = Bench::new(&[DEADLINE, ("compile_seconds", "600")]);
     let Some(component) = guests::misbehave_python() else {
         return;
@@ -133,8 +132,8 @@ async fn an_interpreter_that_loops_prints_or_fills_its_memory_is_ended() {
     let loaded = bench.plugins.prepare(component).await.unwrap().loaded;
     let configs = [r#"{"do":"loop"}"#, r#"{"do":"print"}"#];
     runs_out_of_time(&bench, &loaded, &configs).await;
-    // Whether it meets its limit or its deadline first depends on the machine, and
-    // an interpreter that is refused memory may end by itself.
+    // Whether it reaches its memory limit or its deadline first depends on the
+    // machine, and an interpreter that is refused memory may end by itself.
     let filled = bench.convert(&loaded, r#"{"do":"fill"}"#).await;
     let error = filled.unwrap_err();
     assert!(error.is_fault(), "{error}");

@@ -1,5 +1,5 @@
-//! Connections share the processor: none holds up another, and a full queue is
-//! said at once.
+//! Connections share the processor: none blocks another, and a full queue is
+//! reported at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ const LOOP: &str = r#"{"do":"loop"}"#;
 
 type Call = JoinHandle<Result<Result<Conversion, Problem>, CallError>>;
 
-/// A call of the worker in a task of its own.
+/// A call of the worker in its own task.
 fn start(bench: &Bench, loaded: &Arc<Loaded>, lane: &'static str, config: &'static str) -> Call {
     let (plugins, loaded) = (bench.plugins.clone(), Arc::clone(loaded));
     tokio::spawn(async move {
@@ -26,7 +26,7 @@ fn start(bench: &Bench, loaded: &Arc<Loaded>, lane: &'static str, config: &'stat
     })
 }
 
-/// The misbehaving converter, with nothing of its trial still running.
+/// The misbehaving converter, after its trial has ended.
 async fn ready(bench: &Bench) -> Arc<Loaded> {
     let loaded = bench.misbehave().await;
     until(|| bench.plugins.load() == (0, 0)).await;
@@ -60,7 +60,8 @@ async fn one_slow_connection_does_not_hold_up_the_others() {
     let slow: Vec<Call> = (0..8)
         .map(|_| start(&bench, &loaded, "slow", LOOP))
         .collect();
-    // Its share of the slow calls; the others are told that there is no place.
+    // The lane's share of the slow calls runs; the others are refused because the
+    // queue is full.
     until(|| bench.plugins.load() == (0, 2)).await;
 
     for _ in 0..20 {
@@ -75,7 +76,7 @@ async fn one_slow_connection_does_not_hold_up_the_others() {
     until(|| bench.plugins.load() == (0, 2)).await;
     let told = slow.iter().filter(|call| call.is_finished()).count();
     assert_eq!(told, 6);
-    let figure = "8 calls without end over one connection: 2 compute, 6 are told that there is no place, and 20 of 20 calls over another end well beside them";
+    let figure = "8 endless calls over one connection: 2 compute, 6 are refused because the queue is full, and 20 of 20 calls over another succeed meanwhile";
     figures::tell("hostile", None, None, figure);
     for call in slow {
         if call.is_finished() {
@@ -107,8 +108,8 @@ async fn a_full_lane_is_busy_and_another_lane_is_not() {
 
     let other = start(&bench, &loaded, "other", "{}");
     other.await.unwrap().unwrap().unwrap();
-    // On a machine that is so busy that the other call turned slow, the one that ran
-    // longest has made room for it.
+    // If the machine is so busy that the other call became slow too, the
+    // longest-running one was ended to make room for it.
     until(|| bench.plugins.load() == (2, 1) || running.is_finished()).await;
     if running.is_finished() {
         let error = running.await.unwrap().unwrap_err();
@@ -122,7 +123,7 @@ async fn a_full_lane_is_busy_and_another_lane_is_not() {
 }
 
 #[tokio::test]
-async fn a_request_is_answered_beside_a_call_that_never_ends() {
+async fn a_request_is_answered_while_another_call_never_ends() {
     let bench = Bench::new(&[
         ("threads", "1"),
         ("inline_ms", "1000"),
@@ -142,7 +143,7 @@ async fn a_request_is_answered_beside_a_call_that_never_ends() {
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_takes_its_call_along() {
+async fn a_call_ends_when_its_caller_goes_away() {
     let bench = Bench::new(&[("threads", "1"), ("deadline_ms", "60000")]);
     let loaded = ready(&bench).await;
     let call = start(&bench, &loaded, "lane", LOOP);
@@ -152,7 +153,7 @@ async fn a_caller_that_goes_away_takes_its_call_along() {
 }
 
 #[tokio::test]
-async fn a_shutdown_is_told_to_those_that_wait_and_lets_the_others_end() {
+async fn a_shutdown_fails_waiting_calls_and_lets_running_ones_end() {
     let bench = Bench::new(&[("threads", "1"), ("deadline_ms", "2000")]);
     let loaded = ready_and_slow(&bench, "lane").await;
     let running = start(&bench, &loaded, "lane", LOOP);
@@ -168,7 +169,7 @@ async fn a_shutdown_is_told_to_those_that_wait_and_lets_the_others_end() {
     assert!(matches!(ended, CallError::OutOfTime { .. }), "{ended}");
 }
 
-/// Keeps every processor busy, twice, until it is dropped.
+/// Keeps every processor busy, twice over, until it is dropped.
 struct Hogs(Arc<AtomicBool>);
 
 impl Hogs {

@@ -1,5 +1,5 @@
-//! How large a lead may be: what is too much costs that lead and no other, its
-//! words say how much came and how much is taken, and golden cases see the same.
+//! The size of a lead: excess refuses that lead and no other, with the actual
+//! size and the limit in the message, and golden cases show the same.
 
 use leadhost::domain::plugin::Outcome;
 use leadhost_golden::{Call, Case, Delivery, append_section, pack};

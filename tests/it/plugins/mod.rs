@@ -1,5 +1,5 @@
-//! Plugins: what is refused before it serves, what a call may cost, what a
-//! guest can see, and swaps under load.
+//! Plugins: refusals before activation, the limits of a call, what a guest can see,
+//! and swaps under load.
 
 mod adapter_bounds;
 mod adapters;
@@ -29,10 +29,10 @@ use leadhost::plugin::{Budget, CallError, Loaded, Plugins};
 use leadhost_tests::guests;
 use tempfile::TempDir;
 
-/// How often a call is tried that hears that all are busy.
+/// How often a call is retried that is refused because all threads are busy.
 const BUSY_TRIES: usize = 10;
 
-/// Plugins with a data folder of their own.
+/// Plugins with their own data folder.
 struct Bench {
     plugins: Plugins,
     data: TempDir,
@@ -47,7 +47,7 @@ impl Bench {
         bench
     }
 
-    /// One that has nothing compiled yet.
+    /// Without compiled code.
     fn without_code(overrides: &[(&str, &str)]) -> Self {
         let data = tempfile::tempdir().unwrap();
         let plugins = plugins(data.path(), overrides);
@@ -58,12 +58,12 @@ impl Bench {
         self.data.path().join("compiled")
     }
 
-    /// The converter that does what its configuration says.
+    /// The converter that does what its configuration asks for.
     async fn misbehave(&self) -> Arc<Loaded> {
         self.prepared(guests::misbehave()).await
     }
 
-    /// The adapter that does what its configuration says.
+    /// The adapter that does what its configuration asks for.
     async fn misbehave_adapter(&self) -> Arc<Loaded> {
         self.prepared(guests::misbehave_adapter()).await
     }
@@ -81,8 +81,8 @@ impl Bench {
         prepared.loaded
     }
 
-    /// What a call ends with. Where other programs leave it less of the processor than
-    /// it needs to reach its end, it hears that all are busy, and is called again.
+    /// Returns the result of a call. If other programs leave it too little processor
+    /// time, it is refused as busy, and is called again.
     async fn convert(
         &self,
         loaded: &Arc<Loaded>,
@@ -108,8 +108,7 @@ impl Bench {
     }
 }
 
-/// What was compiled for one test is good for the others, and compiling is
-/// what takes long.
+/// Compiled code that all tests share, because compiling takes most of the time.
 fn compiled() -> &'static Mutex<Vec<(OsString, Vec<u8>)>> {
     static COMPILED: Mutex<Vec<(OsString, Vec<u8>)>> = Mutex::new(Vec::new());
     &COMPILED

@@ -1,4 +1,5 @@
-//! Whose a plugin's name is, and what an operator is asked before another takes it.
+//! Ownership of a plugin's name, and what an operator must confirm before another
+//! version takes over.
 
 use leadhost::domain::id::KeyId;
 use leadhost::domain::plugin::Digest;
@@ -12,10 +13,10 @@ use leadhost_tests::{Host, On};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
-    a_name_is_its_signers,
-    a_name_is_the_admin_keys_that_brought_it,
+    a_name_belongs_to_its_signer,
+    a_name_belongs_to_the_admin_key_that_uploaded_it,
     a_file_of_the_inbox_does_not_take_a_name_over,
-    an_inbox_file_that_an_operator_accepts_stays_the_inboxes,
+    an_inbox_file_that_an_operator_accepts_still_belongs_to_the_inbox,
     fewer_golden_cases_need_a_yes,
     secrets_in_replies_need_a_yes,
     a_name_that_nothing_uses_may_change_its_kind,
@@ -34,7 +35,7 @@ fn signed(wasm: &[u8], key: &[u8]) -> Vec<u8> {
     signature::sign(wasm, key).unwrap().unwrap()
 }
 
-/// The component with golden cases, by call, configuration and answer.
+/// The component with golden cases, given by call, configuration and answer.
 fn with_cases(wasm: &[u8], cases: &[(&str, Value, Value)]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     for (number, (call, config, expect)) in cases.iter().enumerate() {
@@ -65,7 +66,7 @@ async fn activate(
     accept: &[&str],
 ) -> Result<(), DeployError> {
     let accept = Accept::of(accept).expect("known words");
-    deploy::upload(&host.app, wasm, origin, true, &accept)
+    deploy::upload(&host.app.pipeline, wasm, origin, true, &accept)
         .await
         .map(drop)
 }
@@ -83,10 +84,16 @@ fn concerns(result: Result<(), DeployError>) -> Vec<Concern> {
 }
 
 fn serving(host: &Host) -> Digest {
-    host.app.plugins.active("misbehave").unwrap().digest.clone()
+    host.app
+        .core
+        .plugins
+        .active("misbehave")
+        .unwrap()
+        .digest
+        .clone()
 }
 
-async fn a_name_is_its_signers(on: On) {
+async fn a_name_belongs_to_its_signer(on: On) {
     let host = Host::new(on).await;
     let (ours, theirs) = (signature::new_key().unwrap(), signature::new_key().unwrap());
     let first = signed(&version("1.0.0"), &ours);
@@ -105,7 +112,7 @@ async fn a_name_is_its_signers(on: On) {
     assert_eq!(words(unsigned), ["new-publisher"]);
     assert_eq!(serving(&host), Digest::of(&first));
 
-    // The same key, whichever way it came.
+    // The same key, however it was uploaded.
     let second = signed(&version("1.1.0"), &ours);
     activate(&host, second, "misbehave.wasm", &[])
         .await
@@ -116,7 +123,13 @@ async fn a_name_is_its_signers(on: On) {
     let third = signed(&version("10.0.0"), &ours);
     let back = activate(&host, third, "upload", &[]).await;
     assert_eq!(words(back), ["new-publisher"]);
-    let record = host.app.store.plugin(&Digest::of(&taken)).await.unwrap();
+    let record = host
+        .app
+        .core
+        .store
+        .plugin(&Digest::of(&taken))
+        .await
+        .unwrap();
     let publisher = record.unwrap().publisher;
     assert_eq!(
         publisher,
@@ -124,7 +137,7 @@ async fn a_name_is_its_signers(on: On) {
     );
 }
 
-async fn a_name_is_the_admin_keys_that_brought_it(on: On) {
+async fn a_name_belongs_to_the_admin_key_that_uploaded_it(on: On) {
     let host = Host::new(on).await;
     let (one, two) = (host.admin_key().await, host.admin_key().await);
     let send = async |key, version: &str, accept: &str| {
@@ -161,9 +174,9 @@ async fn a_file_of_the_inbox_does_not_take_a_name_over(on: On) {
     let real = with_cases(&version("1.0.0"), &[silent(), silent()]);
     activate(&host, real.clone(), key, &[]).await.unwrap();
     let false_one = version("9.9.9");
-    deploy::take_in(&host.app, false_one.clone(), "grab.wasm").await;
+    deploy::take_in(&host.app.pipeline, false_one.clone(), "grab.wasm").await;
     assert_eq!(serving(&host), Digest::of(&real));
-    let refusals = host.app.store.refusals().await.unwrap();
+    let refusals = host.app.core.store.refusals().await.unwrap();
     assert_eq!(refusals.len(), 1);
     let reason = &refusals[0].reason;
     assert!(
@@ -173,12 +186,12 @@ async fn a_file_of_the_inbox_does_not_take_a_name_over(on: On) {
     );
 }
 
-async fn an_inbox_file_that_an_operator_accepts_stays_the_inboxes(on: On) {
+async fn an_inbox_file_that_an_operator_accepts_still_belongs_to_the_inbox(on: On) {
     let host = Host::new(on).await;
-    deploy::take_in(&host.app, version("1.1.0"), "misbehave.wasm").await;
+    deploy::take_in(&host.app.pipeline, version("1.1.0"), "misbehave.wasm").await;
     let older = version("1.0.0");
-    deploy::take_in(&host.app, older.clone(), "misbehave.wasm").await;
-    let reason = &host.app.store.refusals().await.unwrap()[0].reason;
+    deploy::take_in(&host.app.pipeline, older.clone(), "misbehave.wasm").await;
+    let reason = &host.app.core.store.refusals().await.unwrap()[0].reason;
     assert!(
         reason.ends_with("misbehave.wasm --accept older"),
         "{reason}"
@@ -188,7 +201,7 @@ async fn an_inbox_file_that_an_operator_accepts_stays_the_inboxes(on: On) {
         .await
         .unwrap();
     let next = version("1.2.0");
-    deploy::take_in(&host.app, next.clone(), "misbehave.wasm").await;
+    deploy::take_in(&host.app.pipeline, next.clone(), "misbehave.wasm").await;
     assert_eq!(serving(&host), Digest::of(&next));
     let grabbed = activate(&host, version("1.3.0"), key, &[]).await;
     assert_eq!(words(grabbed), ["new-publisher"]);
@@ -207,8 +220,10 @@ async fn fewer_golden_cases_need_a_yes(on: On) {
         .unwrap();
     let more = with_cases(&version("1.2.0"), &[silent(), silent(), silent()]);
     activate(&host, more, "upload", &[]).await.unwrap();
-    // What served before was agreed to.
-    deploy::rollback(&host.app, "misbehave").await.unwrap();
+    // The previous version was accepted before.
+    deploy::rollback(&host.app.pipeline, "misbehave")
+        .await
+        .unwrap();
     assert_eq!(serving(&host), Digest::of(&one));
 }
 
@@ -290,5 +305,5 @@ async fn a_broken_signature_is_refused(on: On) {
         error.to_string().contains("sign the component again"),
         "{error}"
     );
-    assert!(host.app.plugins.active("misbehave").is_none());
+    assert!(host.app.core.plugins.active("misbehave").is_none());
 }

@@ -1,4 +1,4 @@
-//! What is refused before it can serve, and in which words.
+//! Components that are refused before they can serve, and the messages.
 
 use leadhost::plugin::{LoadError, Prepared, compile_component};
 use leadhost_golden::{Call, Case, Delivery, append_section, pack};
@@ -20,7 +20,7 @@ async fn refused_with(overrides: &[(&str, &str)], bytes: Vec<u8>) -> LoadError {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_component_are_refused_each_in_its_own_words() {
+async fn bytes_that_are_no_component_are_refused_each_with_its_own_reason() {
     assert!(matches!(refused(Vec::new()).await, LoadError::Empty));
     let text = refused(b"not a component at all".to_vec()).await;
     assert!(matches!(text, LoadError::NotWasm));
@@ -56,7 +56,7 @@ async fn another_version_of_the_contract_is_named_with_those_on_offer() {
     let LoadError::Incompatible { wants, offered } = &error else {
         panic!("{error}");
     };
-    assert_eq!(wants, "leadhost:converter@2.0.0");
+    assert_eq!(wants, "the contract leadhost:converter@2.0.0");
     assert_eq!(
         offered,
         &["leadhost:converter@1.0.0", "leadhost:adapter@1.0.0"]
@@ -64,7 +64,7 @@ async fn another_version_of_the_contract_is_named_with_those_on_offer() {
 }
 
 #[tokio::test]
-async fn a_component_of_somebody_else_is_told_what_it_would_have_to_be() {
+async fn a_foreign_component_is_refused_with_the_contracts_it_could_have() {
     let error = refused(guests::exporting("example:other/api@1.0.0")).await;
     let text = error.to_string();
     assert!(text.contains("example:other/api@1.0.0"), "{text}");
@@ -114,7 +114,7 @@ async fn an_import_that_plugins_do_not_get_is_named() {
     assert_eq!(imports, &[http]);
 }
 
-/// Whoever walks them does it by recursion, and a stack has an end.
+/// Code that walks nested instances is recursive, and a stack is finite.
 #[tokio::test]
 async fn instances_inside_each_other_are_not_imported() {
     for import in ["example:deep/types@1.0.0", "wasi:cli/environment@0.2.0"] {
@@ -127,7 +127,7 @@ async fn instances_inside_each_other_are_not_imported() {
 }
 
 #[tokio::test]
-async fn of_many_names_a_refusal_tells_the_first_and_how_many_more() {
+async fn a_refusal_lists_the_first_of_many_names_and_counts_the_rest() {
     let name = |number: usize| format!("example:other-{}/api{number}@1.0.0", "x".repeat(200));
     let names: Vec<String> = (0..500).map(name).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -137,7 +137,7 @@ async fn of_many_names_a_refusal_tells_the_first_and_how_many_more() {
 }
 
 #[tokio::test]
-async fn what_a_refusal_repeats_of_golden_cases_is_short() {
+async fn a_refusal_quotes_golden_cases_briefly() {
     let long = "x".repeat(500_000);
     let packed = json!({"format": 1, "cases": [{"name": "a", "about": "", "call": long}]});
     let packed = packed.to_string().into_bytes();
@@ -166,7 +166,7 @@ fn case(expect: Value) -> Case {
     }
 }
 
-/// An adapter's case of that name and call.
+/// A golden case of an adapter with this name and call.
 fn adapters(name: &str, call: Call, expect: Value) -> Case {
     Case {
         expect: Some(expect),
@@ -259,7 +259,7 @@ async fn a_golden_case_that_fails_refuses_the_version_with_the_difference() {
     let text = error.to_string();
     assert!(text.contains("1 of 1 golden cases"), "{text}");
     assert!(
-        text.contains(r#"err.message: expected "something else", came "as asked""#),
+        text.contains(r#"err.message: expected "something else", got "as asked""#),
         "{text}"
     );
     assert!(!text.contains('\n'), "a log shows one line: {text}");

@@ -1,6 +1,6 @@
-//! Configuration schemas that ask for more work than there is time: refused with
-//! words before anything evaluates them, and were they not, ended where they
-//! are evaluated.
+//! Configuration schemas that are too expensive to evaluate: refused with a
+//! reason before any evaluation; and if they were not, the evaluation would be
+//! ended.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -43,7 +43,7 @@ async fn schemas_that_take_too_many_steps_are_refused() {
 }
 
 #[tokio::test]
-async fn the_service_refuses_them_too_with_a_process_beside_it() {
+async fn the_service_refuses_them_too_in_a_separate_process() {
     let data = tempfile::tempdir().unwrap();
     let compiler = Compiler::Child(program::binary());
     let plugins = Plugins::with_compiler(&settings(&[]), data.path(), clock(), compiler).unwrap();
@@ -51,7 +51,7 @@ async fn the_service_refuses_them_too_with_a_process_beside_it() {
 }
 
 #[tokio::test]
-async fn a_configuration_is_checked_in_the_process_beside_it() {
+async fn a_configuration_is_checked_in_a_separate_process() {
     let data = tempfile::tempdir().unwrap();
     let compiler = Compiler::Child(program::binary());
     let plugins = Plugins::with_compiler(&settings(&[]), data.path(), clock(), compiler).unwrap();
@@ -67,7 +67,7 @@ async fn a_configuration_is_checked_in_the_process_beside_it() {
     assert_eq!(faults[1][0].place, "/size");
 }
 
-/// Each level asks the next one twice for the same value.
+/// Each level refers to the next one twice for the same value.
 fn exponential() -> Value {
     let mut definitions = serde_json::Map::new();
     for level in 0..45 {
@@ -78,7 +78,7 @@ fn exponential() -> Value {
     json!({"$ref": "#/$defs/l0", "$defs": definitions})
 }
 
-/// The second wall alone, by the program that is behind it.
+/// The second line of defence alone, through the program that implements it.
 #[test]
 fn a_check_that_takes_too_long_is_ended_by_its_own_limit() {
     let folder = tempfile::tempdir().unwrap();

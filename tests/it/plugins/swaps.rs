@@ -1,4 +1,4 @@
-//! Versions are swapped whole while calls run.
+//! Versions are swapped atomically while calls run.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use leadhost_tests::guests;
 
 use super::{Bench, delivery};
 
-/// The same converter as a file of its own.
+/// The same converter in another file.
 async fn another(bench: &Bench) -> Arc<Loaded> {
     let bytes = append_section(&guests::misbehave(), &pack(&[]).unwrap()).unwrap();
     bench.plugins.prepare(bytes).await.unwrap().loaded

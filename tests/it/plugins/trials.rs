@@ -1,5 +1,5 @@
-//! The trial of a component as a whole: one budget of time, few at once, and its
-//! end when nobody waits for it any more.
+//! The trial of a component as a whole: one time budget, few at once, and an
+//! early end if its client has left.
 
 use leadhost::plugin::{LoadError, Plugins};
 use leadhost_golden::{Call, Case, MAX_CASES, append_section, pack};
@@ -10,7 +10,8 @@ use tokio::net::TcpStream;
 
 use super::Bench;
 
-/// The misbehaving converter whose word is `always`, with so many golden cases.
+/// The misbehaving converter whose default word is `always`, with this many
+/// golden cases.
 fn with_cases(always: &str, count: usize) -> Vec<u8> {
     let variant = Variant {
         always,
@@ -54,7 +55,7 @@ async fn golden_cases_that_do_not_answer_end_the_trial_after_a_few() {
     let LoadError::Golden { report, .. } = &error else {
         panic!("{error}");
     };
-    assert!(report.contains("497 cases were not tried"), "{report}");
+    assert!(report.contains("497 cases were not run"), "{report}");
 }
 
 #[tokio::test]
@@ -75,7 +76,7 @@ async fn a_trial_ends_when_its_time_is_up_and_so_does_the_call_that_it_is_at() {
 }
 
 #[tokio::test]
-async fn trials_past_those_that_may_wait_are_told_to_come_again() {
+async fn trials_beyond_those_that_may_wait_are_asked_to_retry() {
     let bench = Bench::new(&[("deadline_ms", "3600000"), ("trial_seconds", "3600")]);
     let component = with_cases("loop", 1);
     let trials: Vec<_> = (0..8)
@@ -84,7 +85,7 @@ async fn trials_past_those_that_may_wait_are_told_to_come_again() {
             tokio::spawn(async move { plugins.prepare(component).await })
         })
         .collect();
-    // All have come to their place: two are at it, six wait.
+    // Every trial has its place: two run, six wait.
     until("a ninth is refused", async || {
         let asked = bench.plugins.trial();
         let answer = tokio::time::timeout(std::time::Duration::from_millis(50), asked);
@@ -120,10 +121,10 @@ async fn a_trial_whose_client_has_left_ends() {
         client.write_all(head.as_bytes()).await.unwrap();
         client.write_all(&component).await.unwrap();
         until("its first case runs", async || {
-            (host.app.plugins.load().1 > 0).then_some(())
+            (host.app.core.plugins.load().1 > 0).then_some(())
         })
         .await;
         drop(client);
-        nothing_runs(&host.app.plugins).await;
+        nothing_runs(&host.app.core.plugins).await;
     }
 }

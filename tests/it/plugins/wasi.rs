@@ -1,8 +1,8 @@
-//! What a guest that links WASI can see: a clock that stands at the time of
-//! receipt, chance that follows from the delivery, and nothing else.
+//! The view of a guest that links WASI: a clock that stands at the time of
+//! receipt, randomness derived from the delivery, and nothing else.
 //!
-//! The guest is built for `wasm32-wasip2`; without that target these tests say
-//! so and do nothing.
+//! The guest is built for `wasm32-wasip2`; without that target these tests
+//! print a message and do nothing.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ async fn a_sleep_passes_at_once_and_shows_on_the_clock() {
 }
 
 #[tokio::test]
-async fn what_a_guest_prints_is_in_its_notes_up_to_a_bound() {
+async fn the_output_of_a_guest_is_in_its_notes_up_to_a_bound() {
     let bench = Bench::new(&[]);
     let Some(loaded) = guest(&bench).await else {
         return;
@@ -89,7 +89,7 @@ async fn what_a_guest_prints_is_in_its_notes_up_to_a_bound() {
 }
 
 #[tokio::test]
-async fn the_last_words_of_a_guest_that_breaks_off_are_kept() {
+async fn the_last_output_of_a_guest_that_aborts_is_kept() {
     let bench = Bench::new(&[]);
     let Some(loaded) = guest(&bench).await else {
         return;

@@ -1,4 +1,4 @@
-//! What is in a data folder after the power came back.
+//! Checks a data folder after the power came back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,8 +11,8 @@ use leadhost_tests::load::lead;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-/// What is wrong with a folder: it is refused, or not whole, or acknowledged leads are
-/// not in it.
+/// A fault of a folder: it cannot be opened, it is inconsistent, or acknowledged leads
+/// are missing.
 pub struct Fault(pub String);
 
 impl<E: std::error::Error> From<E> for Fault {
@@ -28,8 +28,8 @@ const DELIVERIES: &str = "select id, status, body from deliveries";
 const DEALS: &str = "select external_id, delivery_id from deals";
 const QUEUED: &str = "select delivery_id from queue where item = -1";
 
-/// Opens the store and the key of its secrets as the service does, and compares it with
-/// what was acknowledged.
+/// Opens the store and its sealing key as the service does, and compares it with the
+/// acknowledged leads.
 pub async fn check(folder: &Path, acknowledged: &[&str]) -> Result<(), Fault> {
     let file = folder.join("leadhost.db");
     let location = Location::File(file.clone());
@@ -58,8 +58,8 @@ fn is_whole(connection: &Connection, folder: &Path) -> Result<(), Fault> {
     if broken > 0 {
         return Err(Fault(format!("{broken} references to nothing")));
     }
-    // A host that has seen more than there is takes the store for a restored one, and
-    // writes nothing for a while.
+    // A host that has seen more than the store contains takes it for a restored one,
+    // and writes nothing for a while.
     let newest: i64 = connection.query_row(NEWEST, [], |row| row.get(0))?;
     if let Ok(sight) = std::fs::read(folder.join("store.seen")) {
         let sight: Value = serde_json::from_slice(&sight)?;
@@ -71,7 +71,7 @@ fn is_whole(connection: &Connection, folder: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What every row of a query holds.
+/// Reads every row of a query.
 fn all<T>(
     connection: &Connection,
     query: &str,
@@ -84,7 +84,7 @@ fn all<T>(
 type Id = [u8; 16];
 
 struct Leads {
-    /// Deliveries by what was sent: id and status.
+    /// Deliveries by body: id and status.
     deliveries: BTreeMap<Vec<u8>, Vec<(Id, String)>>,
     /// The deliveries of deals by the lead's own id.
     deals: BTreeMap<String, Vec<Id>>,
@@ -114,7 +114,7 @@ impl Leads {
         })
     }
 
-    /// Also of what was not acknowledged nothing is there by half.
+    /// Unacknowledged data is not there in part either.
     fn are_consistent(&self) -> Result<(), Fault> {
         let converted: Vec<_> = self
             .deliveries
@@ -135,7 +135,8 @@ impl Leads {
         Ok(())
     }
 
-    /// Its raw delivery, once, and its deal, once; or it waits to be converted.
+    /// Whether its raw delivery is there once, with one deal; or it waits for its
+    /// conversion.
     fn have(&self, id: &str) -> bool {
         let body = lead(id).to_string().into_bytes();
         let Some([(delivery, status)]) = self.deliveries.get(&body).map(Vec::as_slice) else {

@@ -1,21 +1,20 @@
-//! A disk that loses power: of what was not synced each write may be there, be
-//! missing, or be there in part.
+//! A disk that loses power: each write that was not synced may be there, be missing, or be
+//! there in part.
 //!
-//! What is assumed of the disk and its file system:
+//! Assumptions about the disk and its file system:
 //!
-//! - What was written to a file before a sync of it began is there once that has ended,
-//!   and so is the length that the file had then.
+//! - Everything written to a file before a sync of it began is there once the sync has
+//!   ended, and so is the length that the file had then.
 //! - A sector of 512 bytes is there as it was at some moment, never a mixture of two;
-//!   sectors reach the disk in any order. So of writes that are not synced each sector
-//!   shows the first so many that touch it.
-//! - The length of a file goes its own way: it may be known on the disk before or after
-//!   what was written. A part that the length covers and that was never written reads as
-//!   zeros, or as something else.
-//! - A name that was made, changed or removed is so for certain once a sync of the folder
-//!   that began later has ended; before that, each of them on its own may be there or not.
-//!   A file system need not keep their order, although most do.
-//! - A sync of a file that was made keeps its name too, as all file systems with a journal
-//!   have it that Linux hosts use. For a name that it got by renaming this is not assumed.
+//!   sectors reach the disk in any order. So each sector shows some prefix of the unsynced
+//!   writes that touch it.
+//! - The length of a file is independent: the disk may record it before or after the data.
+//!   A part within the length that was never written reads as zeros, or as something else.
+//! - A name that was created, changed or removed is durable once a later sync of the
+//!   folder has ended; before that, each change may be there or not, independently. A file
+//!   system need not keep their order, although most do.
+//! - A sync of a new file makes its name durable too, as in all journaling file systems
+//!   that Linux hosts use. This is not assumed for a name that it got by renaming.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,17 +26,17 @@ const SECTOR: u64 = 512;
 /// The files of a folder by their names.
 pub type Folder = BTreeMap<String, Vec<u8>>;
 
-/// What the disk has for certain, and what it may have.
+/// The certain and the possible contents of the disk.
 pub struct Disk<'a> {
     record: &'a Record,
     /// Deeds so far.
     done: usize,
-    /// Syncs that end from this deed on are answered, and not done.
+    /// Syncs that end from this deed on are acknowledged but not done.
     ignores_syncs_from: usize,
     files: BTreeMap<File, Contents>,
     names: BTreeMap<String, File>,
     pending_names: Vec<usize>,
-    /// When each sync began, and of what.
+    /// When each sync began, and its target.
     syncs: BTreeMap<u64, (usize, Option<File>)>,
 }
 
@@ -64,7 +63,7 @@ impl<'a> Disk<'a> {
         }
     }
 
-    /// Goes on to when so many deeds were done.
+    /// Advances to this number of deeds.
     pub fn advance(&mut self, to: usize) {
         let record = self.record;
         for (at, deed) in record.deeds.iter().enumerate().take(to).skip(self.done) {
@@ -80,7 +79,7 @@ impl<'a> Disk<'a> {
                 }
                 Deed::SyncEnded { number } => {
                     let began = self.syncs.remove(number);
-                    let (began, of) = began.expect("what ends has begun");
+                    let (began, of) = began.expect("a sync that ends has begun");
                     if at < self.ignores_syncs_from {
                         self.sync(began, of);
                     }
@@ -90,8 +89,8 @@ impl<'a> Disk<'a> {
         self.done = self.done.max(to);
     }
 
-    /// All that was done before is durable: of a file with its own name, or of the
-    /// folder all names.
+    /// Makes everything before this deed durable: of a file including its own name, or of
+    /// the folder all names.
     fn sync(&mut self, began: usize, of: Option<File>) {
         let record = self.record;
         if let Some(file) = of {
@@ -117,7 +116,7 @@ impl<'a> Disk<'a> {
         });
     }
 
-    /// The folder as the program saw it.
+    /// The folder as the program sees it.
     pub fn as_seen(&self) -> Folder {
         let mut names = self.names.clone();
         for at in &self.pending_names {
@@ -164,10 +163,10 @@ impl<'a> Disk<'a> {
             return bytes;
         }
         let kept = Keeps::any(chance, pending.len());
-        // The length is that after so many of the changes.
+        // The length after this many of the changes.
         let known = kept.length(pending.len(), chance);
         let filling = if chance.one_in(4) { 0x5a } else { 0 };
-        // Sectors that show nothing of what came later.
+        // Sectors that show no later change.
         let mut stopped = BTreeSet::new();
         for (number, at) in pending.iter().enumerate() {
             let is_known = number < known;
@@ -176,10 +175,10 @@ impl<'a> Disk<'a> {
                     let length = size(*length);
                     if is_known {
                         bytes.resize(length, filling);
-                        // What is behind it is new when it is written.
+                        // Sectors past the end are new when they are written again.
                         stopped.retain(|sector| sector * SECTOR < length as u64);
                     } else {
-                        // What comes later is no part of the file that the disk knows.
+                        // Later data is not within the length that the disk knows.
                         let behind = (length as u64).div_ceil(SECTOR);
                         stopped.extend(behind..(bytes.len() as u64).div_ceil(SECTOR));
                     }
@@ -214,17 +213,17 @@ impl<'a> Disk<'a> {
     }
 }
 
-/// Which of several changes that are not synced the disk has.
+/// Which of several unsynced changes the disk has.
 enum Keeps {
     Nothing,
     Everything,
-    /// So many, and a part of the next.
+    /// This many, and a part of the next.
     First(usize),
     /// All but this one.
     AllBut(usize),
-    /// Of each whether.
+    /// For each, whether.
     Each(Vec<bool>),
-    /// Of each a part.
+    /// A part of each.
     Parts,
 }
 
@@ -240,7 +239,7 @@ impl Keeps {
         }
     }
 
-    /// Whether a change is there whole, or not at all; none: a part of it.
+    /// Whether a change is there whole or not at all; `None`: a part of it.
     fn whole(&self, number: usize) -> Option<bool> {
         match self {
             Self::Nothing => Some(false),
@@ -253,7 +252,7 @@ impl Keeps {
         }
     }
 
-    /// The same for what has no parts.
+    /// The same for changes that have no parts.
     fn keeps(&self, number: usize, chance: &mut Chance) -> bool {
         self.whole(number).unwrap_or_else(|| chance.one_in(2))
     }
@@ -306,7 +305,7 @@ fn rename(deed: &Deed, names: &mut BTreeMap<String, File>) {
 }
 
 #[test]
-fn as_much_of_what_is_not_synced_is_there_as_the_disk_likes() {
+fn any_part_of_an_unsynced_write_may_be_on_the_disk() {
     let record = Record::of(
         vec![
             Deed::Named {

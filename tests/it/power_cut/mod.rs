@@ -1,13 +1,13 @@
-//! The power fails while leads come in. What the service does to its data folder is
-//! recorded; then, for many moments of the record, the folder is made as a disk may have
-//! it when the power comes back, and opened: what was acknowledged by then is there, once,
-//! and its raw delivery with it.
+//! The power fails while leads come in. The test records what the service does to its data
+//! folder. Then, for many moments of the record, it builds the folder as a disk may have
+//! it when the power comes back, and opens it: every lead acknowledged by then is there
+//! once, with its raw delivery.
 //!
-//! The same with a disk that says that it has synced, and has not, must lose leads: else
-//! these cuts would prove nothing. What is assumed of a disk is told in `disk.rs`.
+//! As a control, a disk that reports syncs without doing them must lose leads; otherwise
+//! these cuts would prove nothing. `disk.rs` lists the assumptions about a disk.
 //!
-//! `LEADHOST_POWER_CUTS` says how many moments there are, `LEADHOST_POWER_CUTS_SEED` what
-//! chance begins with.
+//! `LEADHOST_POWER_CUTS` sets the number of moments, `LEADHOST_POWER_CUTS_SEED` the random
+//! seed.
 
 mod check;
 mod disk;
@@ -35,17 +35,17 @@ const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Leads sent at once: several share a commit.
 const SENDERS: usize = 8;
 
-/// Of the cuts of a disk that syncs, so many are made on one that does not.
+/// For each of this many cuts of an honest disk, one cut of a disk that does not sync.
 const CONTROLS_IN: usize = 10;
 
-/// A lead, and how long the record was when its sender heard of it.
+/// A lead, and the length of the record when its acknowledgement arrived.
 struct Acknowledged {
     id: String,
     at: u64,
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_acknowledged_is_there_after_a_power_cut() {
+async fn every_acknowledged_lead_is_there_after_a_power_cut() {
     let cuts = given("LEADHOST_POWER_CUTS", size(60, 2_000) as u64);
     let cuts = usize::try_from(cuts).unwrap();
     let seed = given("LEADHOST_POWER_CUTS_SEED", SEED);
@@ -67,7 +67,7 @@ async fn what_was_acknowledged_is_there_after_a_power_cut() {
     let moments = day.moments(controls, &mut chance);
     let forgetful = Disk::ignoring_syncs_from(&day.record, day.begins);
     let found = day.cut(forgetful, &moments, seed).await;
-    // A damaged file has lost them too, if there were any.
+    // A damaged file has lost its leads too, if there were any.
     let first = day.acknowledged.iter().map(|lead| lead.at).min();
     let first = day.record.deeds_at(first.expect("there are some"));
     let lose = found.iter().filter(|(moment, _)| *moment >= first).count();
@@ -76,19 +76,19 @@ async fn what_was_acknowledged_is_there_after_a_power_cut() {
         "a disk that does not sync loses nothing in {controls} cuts with seed {seed}"
     );
     let figure = format!(
-        "{cuts} cuts, {leads} acknowledged leads, 0 lost; with syncs ignored {lose} of {controls} cuts lose"
+        "{cuts} cuts, {leads} acknowledged leads, 0 lost; with syncs ignored {lose} of {controls} cuts lose leads"
     );
     figures::tell("power cut", Some(&On::Sqlite), Some(seed), &figure);
 }
 
-/// The first of the faults, each with its moment.
+/// The first faults, each with its moment.
 fn told(found: &[(usize, Fault)]) -> String {
     let first = found.iter().take(5);
     let lines = first.map(|(moment, fault)| format!("after {moment}: {}", fault.0));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A number that the tester gives, or this one.
+/// Returns the number in this variable, or the default.
 fn given(name: &str, otherwise: u64) -> u64 {
     let Some(text) = std::env::var_os(name) else {
         return otherwise;
@@ -97,11 +97,11 @@ fn given(name: &str, otherwise: u64) -> u64 {
     number.unwrap_or_else(|| panic!("{name} is a whole number, not {text:?}"))
 }
 
-/// A small generator, so that a run can be had again.
+/// A small random generator, so that a run can be repeated.
 struct Chance(u64);
 
 impl Chance {
-    /// The same for the same seed and number.
+    /// Returns the same generator for the same seed and number.
     fn of(seed: u64, number: usize) -> Self {
         let number = number as u64 + 1;
         let mut chance = Self((seed ^ number.wrapping_mul(0xbf58_476d_1ce4_e5b9)).max(1));
@@ -127,8 +127,8 @@ impl Chance {
     }
 }
 
-/// The service from its first start on: leads come, it ends in the middle of them,
-/// recovers, is stopped in order, and begins again.
+/// The service from its first start: leads come in, it is killed in the middle of them,
+/// recovers, is stopped, and starts again.
 struct Day {
     record: Record,
     acknowledged: Vec<Acknowledged>,
@@ -166,8 +166,8 @@ impl Day {
         }
     }
 
-    /// When the power fails, in order: at any moment, and just when somebody heard that
-    /// a lead was taken.
+    /// The moments at which the power fails, in order: random ones, and ones just after an
+    /// acknowledgement.
     fn moments(&self, count: usize, chance: &mut Chance) -> Vec<usize> {
         let mut moments: Vec<_> = (0..count)
             .map(|number| {
@@ -183,7 +183,7 @@ impl Day {
         moments
     }
 
-    /// What is wrong after cuts at these moments.
+    /// Returns the faults after cuts at these moments.
     async fn cut(&self, mut disk: Disk<'_>, moments: &[usize], seed: u64) -> Vec<(usize, Fault)> {
         let ground = volatile_folder();
         let mut found = Vec::new();
@@ -200,7 +200,7 @@ impl Day {
             if let Err(fault) = check(&place, &before).await {
                 found.push((*moment, fault));
             }
-            // What is still closing its files goes with the ground.
+            // Files that are still being closed are deleted with the parent folder.
             let _ = std::fs::remove_dir_all(&place);
         }
         found
@@ -208,7 +208,7 @@ impl Day {
 }
 
 impl Record {
-    /// All that is in the folder is in the record: nothing was done to it past the
+    /// Checks that everything in the folder is in the record: nothing bypassed the
     /// recorder.
     fn assert_whole(&self, folder: &Path) {
         let mut disk = Disk::new(self);
@@ -234,7 +234,7 @@ fn new_folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// In memory where that can be had: a check syncs a lot, and nothing here has to last.
+/// In memory if possible: a check syncs a lot, and nothing here has to last.
 fn volatile_folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| new_folder())
 }
@@ -246,8 +246,8 @@ fn write(place: &Path, folder: &Folder) {
     }
 }
 
-/// With one converter and one workspace, and stopped; the keys. What it takes in lies
-/// elsewhere.
+/// Starts the service with one converter and one workspace, and stops it. Returns the
+/// keys. Its input files are elsewhere.
 async fn first_start(recorder: &Arc<Recorder>, folder: &Path, tools: &Path) -> Value {
     let inbox = tools.join("inbox");
     std::fs::create_dir(&inbox).expect("a folder");
@@ -271,14 +271,14 @@ async fn start(recorder: &Arc<Recorder>, flags: Vec<String>) -> Service {
     off_threads(move || recorder.start(&flags)).await
 }
 
-/// Waiting for a process keeps none of the threads that serve the test.
+/// Waits for a process without blocking the threads of the test.
 async fn off_threads<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     let done = tokio::task::spawn_blocking(act).await;
     done.expect("it does not panic")
 }
 
 /// Senders, each with one connection and one lead at a time, until the service is gone or
-/// they are told to end.
+/// they are stopped.
 struct Senders {
     ended: Arc<AtomicBool>,
     count: Arc<AtomicUsize>,
@@ -328,7 +328,7 @@ impl Senders {
         .await;
     }
 
-    /// Lets them end what they have in hand; what was acknowledged.
+    /// Lets them finish their current requests. Returns the acknowledged leads.
     async fn join(self) -> Vec<Acknowledged> {
         self.ended.store(true, Ordering::Relaxed);
         let mut all = Vec::new();

@@ -1,13 +1,13 @@
-/* What a program does to the files of one folder, written down in order: which names
- * it makes, renames and removes, what it writes where, and what it syncs.
+/* Records the changes of a program to the files of one folder, in order: the names that
+ * it creates, renames and removes, its writes with their places, and its syncs.
  *
  * RECORDED_FOLDER is the folder, RECORD the file that the record is appended to. Only
- * files that lie in the folder itself are recorded, and none whose name ends with
- * -shm: that one is shared memory, of which nothing has to outlive the machine.
+ * files directly in the folder are recorded, and none whose name ends with -shm: that
+ * one is shared memory, which need not outlive the machine.
  *
- * A change is made and written down under one lock. While the file named by
- * RECORD_ENDS is there, the program ends at its next change, under that lock too: so
- * the record has all that is in the files, and nothing else. */
+ * A change is made and recorded under one lock. While the file named by RECORD_ENDS
+ * exists, the program ends at its next change, under that lock too: so the record has
+ * exactly the changes that are in the files. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 enum kind { NAMED = 1, WROTE, CUT, RENAMED, REMOVED, SYNC_BEGAN, SYNC_ENDED };
 
-/* The folder itself, where an inode is asked for. */
+/* The folder itself, in place of an inode. */
 enum { FOLDER = 0 };
 
 struct head {
@@ -56,7 +56,7 @@ __attribute__((constructor)) static void begin(void) {
   if (record < 0) abort();
 }
 
-/* The name of a file in the folder; none for what is not recorded. */
+/* The name of a file in the folder; none if it is not recorded. */
 static const char *name_in(const char *path) {
   if (record < 0 || strncmp(path, folder, folder_bytes) != 0 || path[folder_bytes] != '/') return NULL;
   const char *name = path + folder_bytes + 1;
@@ -72,7 +72,7 @@ struct open_file {
   uint64_t inode;
 };
 
-/* Whether what is open there is recorded. */
+/* Whether the file that is open there is recorded. */
 static int is_recorded(int fd, struct open_file *file) {
   struct stat of;
   if (record < 0 || fd < 0 || fstat(fd, &of) != 0 || !(S_ISREG(of.st_mode) || S_ISDIR(of.st_mode))) return 0;
@@ -106,7 +106,7 @@ static void unlock(void) {
   pthread_mutex_unlock(&turn);
 }
 
-/* Who ends in order ends between two changes too: the lock is kept. */
+/* A regular exit happens between two changes too: the lock is kept. */
 __attribute__((destructor)) static void end(void) {
   if (record >= 0) lock();
 }
@@ -141,7 +141,7 @@ OPENING(open64, (const char *path, int flags, ...), path)
 OPENING(openat, (int at, const char *path, int flags, ...), at, path)
 OPENING(openat64, (int at, const char *path, int flags, ...), at, path)
 
-/* Where bytes went that were written where the file stands. */
+/* The place of bytes that were written at the current position of the file. */
 static off_t written_at(int fd, ssize_t count) { return lseek(fd, 0, SEEK_CUR) - count; }
 
 #define WRITING(name, parameters, place, ...)                             \
@@ -161,7 +161,7 @@ WRITING(write, (int fd, const void *bytes, size_t size), written_at(fd, count), 
 WRITING(pwrite, (int fd, const void *bytes, size_t size, off_t at), at, fd, bytes, size, at)
 WRITING(pwrite64, (int fd, const void *bytes, size_t size, off64_t at), at, fd, bytes, size, at)
 
-/* Several pieces are written one after the other, as is allowed. */
+/* Several pieces are written in sequence, which is allowed. */
 ssize_t writev(int fd, const struct iovec *pieces, int count) {
   struct open_file file;
   if (!is_recorded(fd, &file)) return REAL(writev)(fd, pieces, count);
@@ -191,8 +191,8 @@ ssize_t writev(int fd, const struct iovec *pieces, int count) {
 CUTTING(ftruncate, off_t)
 CUTTING(ftruncate64, off64_t)
 
-/* What was written before a sync began is on the disk when it has ended. Other
- * changes go on meanwhile. */
+/* Everything written before a sync began is on the disk when it has ended. Other
+ * changes continue meanwhile. */
 #define SYNCING(name)                                              \
   int name(int fd) {                                               \
     struct open_file file;                                         \
@@ -225,7 +225,7 @@ int rename(const char *from, const char *to) {
   uint64_t inode = inode_of(from);
   int done = REAL(rename)(from, to);
   int saved = errno;
-  /* The old name is told as bytes. */
+  /* The old name is recorded as bytes. */
   if (done == 0) note(RENAMED, name, inode, 0, name_in(from), strlen(name_in(from)));
   unlock();
   errno = saved;

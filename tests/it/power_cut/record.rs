@@ -1,4 +1,4 @@
-//! What the program did to its data folder, as `record.c` wrote it down.
+//! The changes of the program to its data folder, as `record.c` records them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use leadhost_tests::Service;
 
-/// A recorder for one data folder. Its own files lie elsewhere.
+/// A recorder for one data folder. Its own files are elsewhere.
 pub struct Recorder {
     library: PathBuf,
     record: PathBuf,
@@ -18,7 +18,7 @@ pub struct Recorder {
 
 impl Recorder {
     /// # Panics
-    /// When there is no C compiler, as Rust's linker needs it.
+    /// If there is no C compiler, which Rust's linker needs too.
     pub fn new(tools: &Path, folder: &Path) -> Self {
         let library = tools.join("record.so");
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/it/power_cut/record.c");
@@ -38,7 +38,7 @@ impl Recorder {
         }
     }
 
-    /// Starts the service, whose changes are recorded behind those of before.
+    /// Starts the service, and appends its changes to the record.
     pub fn start(&self, flags: &[String]) -> Service {
         let flags: Vec<_> = flags.iter().map(String::as_str).collect();
         let environment: [(&str, &OsStr); 4] = [
@@ -50,14 +50,14 @@ impl Recorder {
         Service::start_with(&self.folder, &environment, &flags)
     }
 
-    /// Bytes of the record so far.
+    /// The length of the record so far, in bytes.
     pub fn length(&self) -> u64 {
         let record = std::fs::metadata(&self.record);
         record.map_or(0, |record| record.len())
     }
 
-    /// Ends the service at its next change, with nothing in its files that the
-    /// record has not.
+    /// Kills the service at its next change, so that its files contain nothing
+    /// that is not in the record.
     pub fn kill(&self, mut service: Service) {
         std::fs::write(&self.ends, "").expect("a file");
         service.wait();
@@ -69,13 +69,13 @@ impl Recorder {
     }
 }
 
-/// Which file it is, in the whole of a record: a number that the system used for
-/// another file before is another file here.
+/// Identifies a file in the whole record: an inode number that was used for
+/// another file before is a different file here.
 pub type File = usize;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// The file has this name: it was made or linked.
+    /// The file has this name: it was created or linked.
     Named {
         name: String,
         file: File,
@@ -85,7 +85,7 @@ pub enum Deed {
         at: u64,
         bytes: Range<usize>,
     },
-    /// The file was cut, or made longer, to this length.
+    /// The file was truncated or extended to this length.
     Cut {
         file: File,
         length: u64,
@@ -112,7 +112,7 @@ pub enum Deed {
 pub struct Record {
     bytes: Vec<u8>,
     pub deeds: Vec<Deed>,
-    /// Where each of them ends in the record.
+    /// The end of each deed in the record.
     ends: Vec<u64>,
 }
 
@@ -167,7 +167,7 @@ impl Record {
         Self { bytes, deeds, ends }
     }
 
-    /// One that nobody wrote down.
+    /// A record that was made by hand.
     pub fn of(deeds: Vec<Deed>, bytes: Vec<u8>) -> Self {
         let ends = (1..=deeds.len() as u64).collect();
         Self { bytes, deeds, ends }
@@ -177,16 +177,16 @@ impl Record {
         &self.bytes[range.clone()]
     }
 
-    /// Deeds of when the record was so long.
+    /// The number of deeds when the record had this length.
     pub fn deeds_at(&self, length: u64) -> usize {
         self.ends.partition_point(|end| *end <= length)
     }
 }
 
-/// What `record.c` calls the folder itself.
+/// The number that `record.c` gives the folder itself.
 const FOLDER: u64 = 0;
 
-/// Files as the program sees them.
+/// The files as the program sees them.
 #[derive(Default)]
 struct Files {
     count: usize,
@@ -200,7 +200,7 @@ impl Files {
         *file.unwrap_or_else(|| panic!("file {inode} was there before the record"))
     }
 
-    /// None where it had the name already.
+    /// `None` if it had the name already.
     fn named(&mut self, name: String, inode: u64) -> Option<Deed> {
         let known = self.inodes.get(&inode).copied();
         let linked = known.filter(|file| self.names.values().any(|other| other == file));

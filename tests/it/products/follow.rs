@@ -1,5 +1,5 @@
-//! The index follows the products: what is new, renamed or gone shows within two
-//! seconds, on every host; and it takes no more room than it may.
+//! The index follows the products: new, renamed and removed products show within
+//! two seconds, on every host; and the index stays within its memory limit.
 
 use leadhost::domain::key::PlainKey;
 use leadhost::domain::time::Micros;
@@ -10,15 +10,15 @@ use serde_json::Value;
 use super::{ask, keep_only, names, page, put, put_all};
 
 leadhost_tests::on_every_store! {
-    what_is_new_renamed_or_gone_shows_a_second_later,
+    new_renamed_and_removed_products_show_a_second_later,
     within_the_second_the_feed_is_not_asked_again,
-    many_changes_are_found_while_the_index_is_built_anew,
+    many_changes_are_found_while_the_index_is_rebuilt,
     searches_at_the_same_moment_load_once,
     an_index_that_has_no_room_is_refused_and_one_that_has_is_served,
     the_longest_unused_index_makes_room,
 }
 
-async fn what_is_new_renamed_or_gone_shows_a_second_later(on: On) {
+async fn new_renamed_and_removed_products_show_a_second_later(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     assert_eq!(names(&host, &seeded, "sobrado").await, [""; 0]);
@@ -52,7 +52,8 @@ async fn within_the_second_the_feed_is_not_asked_again(on: On) {
     )
     .await;
     assert_eq!(names(&host, &seeded, "sobrado").await.len(), 2);
-    // Past the feed: what is gone meanwhile is left out of the page.
+    // Removed without the feed: a product that is gone meanwhile is left out of
+    // the page.
     keep_only(&host, &seeded, LATER).await;
     let page = page(&host, &seeded, "name=sobrado").await;
     assert_eq!(page["products"], serde_json::json!([]));
@@ -73,7 +74,7 @@ fn homes(count: usize, kind: &str) -> Vec<PlannedProduct> {
         .collect()
 }
 
-async fn many_changes_are_found_while_the_index_is_built_anew(on: On) {
+async fn many_changes_are_found_while_the_index_is_rebuilt(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     put_all(&host, &seeded, &homes(3_000, "Sobrado")).await;
@@ -89,11 +90,11 @@ async fn many_changes_are_found_while_the_index_is_built_anew(on: On) {
         assert_eq!(total("kitnet").await, 2_500);
     }
     put(&host, &seeded, &[("M-0", "Loft numero 0")]).await;
-    leadhost_tests::until("the index is built anew", async || {
+    leadhost_tests::until("the index is rebuilt", async || {
         assert_eq!(total("kitnet").await, 2_499);
         assert_eq!(names(&host, &seeded, "loft").await, ["Loft numero 0"]);
         let index = metric(&host, "leadhost_search_index_bytes").await;
-        // Without the names of what changed it is smaller than with them.
+        // The index is smaller without the names of the changed products.
         (index < 200_000.0).then_some(())
     })
     .await;
@@ -156,13 +157,13 @@ async fn the_longest_unused_index_makes_room(on: On) {
     assert!(metric(&host, "leadhost_search_index_bytes").await <= f64::from(1 << 20));
 }
 
-/// What another host was told it says with the key of the first.
+/// A request to another host with the key of the first.
 fn ask_with(host: &Host, key: &PlainKey, query: &str) -> Ask {
     host.get(&format!("/products-by-name?{query}")).partner(key)
 }
 
 #[tokio::test]
-async fn what_one_host_commits_another_finds_and_both_say_the_same() {
+async fn a_commit_of_one_host_is_found_by_another_and_both_answer_the_same() {
     let Some(on) = On::postgres().await else {
         return;
     };
@@ -170,7 +171,7 @@ async fn what_one_host_commits_another_finds_and_both_say_the_same() {
     let second = Host::new(on).await;
     let seeded: Seeded = first.workspace("demo").await;
     let both = async |term: &str| -> Value {
-        // Each has a clock of its own; the store's is the later.
+        // Each host has its own clock; the store has the later one.
         second.advance(1).await;
         first.advance(1).await;
         let query = format!("name={term}");

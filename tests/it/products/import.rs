@@ -1,5 +1,5 @@
-//! The import of a catalogue over HTTP: what becomes of its lines, what is removed,
-//! and what is refused.
+//! The import of a catalogue over HTTP: the outcome of its lines, removals, and
+//! refusals.
 
 use std::fmt::Write as _;
 
@@ -14,14 +14,14 @@ leadhost_tests::on_every_store! {
     lines_make_change_and_keep_products,
     a_catalogue_is_replaced_only_when_every_line_was_taken,
     an_empty_catalogue_removes_nothing_unless_it_is_forced,
-    a_wrong_line_is_told_and_does_not_stop_the_others,
-    of_two_lines_with_one_external_id_the_first_counts,
+    a_wrong_line_is_reported_and_does_not_stop_the_others,
+    the_first_of_two_lines_with_one_external_id_counts,
     csv_comes_as_spreadsheets_write_it,
-    what_is_no_catalogue_is_refused_whole,
+    a_file_that_is_no_catalogue_is_refused_whole,
     a_quote_that_is_never_closed_breaks_the_import_off,
     an_import_that_breaks_off_removes_nothing,
     one_import_of_a_workspace_runs_at_a_time,
-    all_refused_lines_are_counted_and_the_first_are_told,
+    all_refused_lines_are_counted_and_the_first_are_reported,
     a_declared_workspace_and_an_import_have_the_same_products,
 }
 
@@ -55,7 +55,7 @@ impl Catalogue {
             .header("content-type", kind)
     }
 
-    /// A later import.
+    /// Runs a later import.
     async fn import(&self, kind: &str, query: &str, body: impl Into<Vec<u8>>) -> Value {
         self.host.advance(1).await;
         let body: Vec<u8> = body.into();
@@ -63,14 +63,14 @@ impl Catalogue {
         answer.expect(200).json()
     }
 
-    /// What is wrong with the whole.
+    /// Returns the reason for refusing the whole import.
     async fn refused(&self, kind: &str, body: &[u8], status: u16) -> String {
         let answer = self.ask(kind, "").body(body.to_vec()).send().await;
         let answer = answer.expect(status).json();
         answer["error"].as_str().expect("a sentence").to_owned()
     }
 
-    /// Names by the feed's order of what is there.
+    /// The names of the existing products, in the order of the feed.
     async fn names(&self) -> Vec<String> {
         let store = self.host.store();
         let told = store.product_changes(self.workspace, 0, 10_000).await;
@@ -119,7 +119,7 @@ async fn lines_make_change_and_keep_products(on: On) {
     );
     assert_eq!(counts(&changed.await), [1, 1, 1, 0, 0]);
     assert_eq!(catalogue.names().await, ["Flat", "House", "New"]);
-    // By its id as well as by its slug; nobody else's key.
+    // By its id as well as by its slug; keys of other kinds are refused.
     let path = format!("/admin/v1/workspaces/{}/products", catalogue.workspace);
     let ask = catalogue
         .host
@@ -206,7 +206,7 @@ async fn an_empty_catalogue_removes_nothing_unless_it_is_forced(on: On) {
     assert_eq!(catalogue.count().await, 0);
 }
 
-async fn a_wrong_line_is_told_and_does_not_stop_the_others(on: On) {
+async fn a_wrong_line_is_reported_and_does_not_stop_the_others(on: On) {
     let catalogue = Catalogue::new(on).await;
     let mut body = b"{\"externalId\":\"1\",\"name\":\"One\"}\nno json\n{\"name\":\"x\"}\n".to_vec();
     body.extend(b"{\"externalId\":\"4\"}\n{\"externalId\":5,\"name\":\"x\"}\n");
@@ -239,7 +239,7 @@ async fn a_wrong_line_is_told_and_does_not_stop_the_others(on: On) {
     assert_eq!(catalogue.names().await, ["One", "Ten"]);
 }
 
-async fn of_two_lines_with_one_external_id_the_first_counts(on: On) {
+async fn the_first_of_two_lines_with_one_external_id_counts(on: On) {
     let catalogue = Catalogue::new(on).await;
     let mut body = String::new();
     for number in 0..3_000 {
@@ -249,7 +249,7 @@ async fn of_two_lines_with_one_external_id_the_first_counts(on: On) {
         )
         .unwrap();
     }
-    // Near and far from the first.
+    // Near and far from the first line.
     body += &ndjson(&[("2999", "Near"), ("0", "Far")]);
     let report = catalogue.import(NDJSON, "?replace=true", body).await;
     assert_eq!(counts(&report), [3_000, 0, 0, 0, 2]);
@@ -294,7 +294,7 @@ async fn csv_comes_as_spreadsheets_write_it(on: On) {
     assert_eq!(catalogue.names().await, ["House, \"fine\"", "Flat", "Last"]);
 }
 
-async fn what_is_no_catalogue_is_refused_whole(on: On) {
+async fn a_file_that_is_no_catalogue_is_refused_whole(on: On) {
     let catalogue = Catalogue::new(on).await;
     let check = async |kind: &str, body: &[u8], status, part: &str| {
         let message = catalogue.refused(kind, body, status).await;
@@ -314,7 +314,7 @@ async fn what_is_no_catalogue_is_refused_whole(on: On) {
     check("text/csv; charset=iso-8859-1", b"", 415, "UTF-8").await;
     let ask = catalogue.ask(NDJSON, "").header("content-encoding", "gzip");
     ask.body("x").send().await.expect(415);
-    // What was refused leaves the way free.
+    // A refused import does not block the next one.
     catalogue.import(NDJSON, "", ndjson(&[("1", "One")])).await;
     assert_eq!(catalogue.count().await, 1);
 }
@@ -336,7 +336,7 @@ async fn a_quote_that_is_never_closed_breaks_the_import_off(on: On) {
             assert_eq!(catalogue.names().await, ["One", "Two", "Three"]);
         }
     }
-    // It leaves the way free.
+    // It does not block the next one.
     let body = "externalId,name\n1,One\n2,\"Two\"\n";
     let report = catalogue.import(CSV, "?replace=true", body).await;
     assert_eq!(counts(&report), [0, 0, 2, 1, 0]);
@@ -383,7 +383,7 @@ async fn one_import_of_a_workspace_runs_at_a_time(on: On) {
         .expect("it is free");
     let message = catalogue.refused(NDJSON, b"", 409).await;
     assert!(message.contains("under way"), "{message}");
-    // Another workspace's is another matter.
+    // An import of another workspace is independent.
     catalogue.host.workspace("beta").await;
     let ask = catalogue
         .host
@@ -395,7 +395,7 @@ async fn one_import_of_a_workspace_runs_at_a_time(on: On) {
     catalogue.import(NDJSON, "", "").await;
 }
 
-async fn all_refused_lines_are_counted_and_the_first_are_told(on: On) {
+async fn all_refused_lines_are_counted_and_the_first_are_reported(on: On) {
     let catalogue = Catalogue::new(on).await;
     let body = "{}\n".repeat(limits::IMPORT_PROBLEMS_TOLD + 500) + &ndjson(&[("1", "One")]);
     let report = catalogue.import(NDJSON, "", body).await;
@@ -432,9 +432,9 @@ async fn a_declared_workspace_and_an_import_have_the_same_products(on: On) {
     assert_eq!(counts(&report), [0, 0, 1, 1, 0]);
 }
 
-/// Of a server that answers before it has read a body.
+/// The server answers before it has read the body.
 #[tokio::test]
-async fn a_large_body_for_nobody_hears_why() {
+async fn a_large_body_for_an_unknown_workspace_gets_404() {
     let catalogue = Catalogue::new(On::Sqlite).await;
     let address = catalogue.host.addresses.admin;
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();

@@ -1,4 +1,4 @@
-//! The import of a catalogue as an operator types it, against a running service.
+//! The import of a catalogue with the command line, against a running service.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -11,13 +11,13 @@ use serde_json::Value;
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    a_file_is_imported_and_what_was_refused_is_reported,
+    a_file_is_imported_and_refused_lines_are_reported,
     a_catalogue_of_a_hundred_thousand_products_needs_little_memory,
 }
 
 const WORKSPACE: &str = "[workspace]\nslug = \"demo\"\nname = \"Demo\"\n";
 
-/// A service with an empty workspace, and the folder of its files.
+/// A service with an empty workspace, and the folder for its files.
 fn service(on: &On) -> (Service, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("workspace.toml");
@@ -33,7 +33,7 @@ fn write(folder: &Path, name: &str, content: &[u8]) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-async fn a_file_is_imported_and_what_was_refused_is_reported(on: On) {
+async fn a_file_is_imported_and_refused_lines_are_reported(on: On) {
     let (service, folder) = service(&on);
     let import = ["products", "import", "--workspace", "demo"];
     let with = |more: &[&str]| {
@@ -58,14 +58,14 @@ async fn a_file_is_imported_and_what_was_refused_is_reported(on: On) {
         "homes.csv",
         b"externalId,name,rooms\n1,House,3\n2,Flat,2\n",
     );
-    assert!(run(&[&csv]).starts_with("2 created, 0 changed, 0 as before, 0 removed, 0 refused"));
+    assert!(run(&[&csv]).starts_with("2 created, 0 changed, 0 unchanged, 0 removed, 0 refused"));
     let report: Value = serde_json::from_str(&run(&[&csv, "--json"])).unwrap();
     assert_eq!(
         (&report["kept"], &report["ignored"][0]),
         (&2.into(), &"rooms".into())
     );
 
-    // By its content, where the name does not say.
+    // Detected by its content, since the name does not show the format.
     let lines = write(
         folder.path(),
         "homes",
@@ -134,13 +134,14 @@ async fn a_file_is_imported_and_what_was_refused_is_reported(on: On) {
 
 const MANY: usize = 100_000;
 
-/// More imports than it takes to fill what all connections of a SQLite file keep of
-/// its pages.
+/// More imports than are needed to fill the page caches of all connections of a
+/// SQLite file.
 const ROUNDS: usize = 8;
 
-/// What an import itself takes, it takes each time; what it leaves behind fills up:
-/// pages that a connection keeps up to its bound, and threads. So one quiet round
-/// tells, and a service that holds the file has none.
+/// An import takes the memory that it needs itself every time. What it leaves
+/// behind accumulates up to a bound: cached pages of a connection, and threads. So
+/// one round without growth is enough to pass, and a service that kept the file in
+/// memory would have none.
 async fn a_catalogue_of_a_hundred_thousand_products_needs_little_memory(on: On) {
     let (service, folder) = service(&on);
     let path = folder.path().join("many.ndjson");
@@ -175,7 +176,7 @@ async fn a_catalogue_of_a_hundred_thousand_products_needs_little_memory(on: On) 
         );
         let (said, grown) = service.memory_during(import);
         assert!(
-            said.starts_with("0 created, 0 changed, 100000 as before"),
+            said.starts_with("0 created, 0 changed, 100000 unchanged"),
             "{said}"
         );
         rounds.push(grown);

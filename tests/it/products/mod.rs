@@ -1,4 +1,4 @@
-//! Products: their catalogues come in, and partners find them by their names.
+//! Products: catalogues are imported, and partners search them by name.
 
 mod follow;
 mod import;
@@ -9,7 +9,7 @@ use leadhost::store::{ImportId, PlannedProduct};
 use leadhost_tests::{Ask, Host, Seeded};
 use serde_json::Value;
 
-/// Products of these external ids and names, made or renamed.
+/// Creates or renames products with these external ids and names.
 async fn put(host: &Host, seeded: &Seeded, products: &[(&str, &str)]) -> ImportId {
     let products: Vec<_> = products
         .iter()
@@ -23,7 +23,7 @@ async fn put(host: &Host, seeded: &Seeded, products: &[(&str, &str)]) -> ImportI
 }
 
 async fn put_all(host: &Host, seeded: &Seeded, products: &[PlannedProduct]) -> ImportId {
-    // Each is an import of its own.
+    // Each part is a separate import.
     host.advance(1).await;
     let import = ImportId(host.now());
     for part in products.chunks(leadhost::limits::IMPORT_ROWS) {
@@ -34,7 +34,7 @@ async fn put_all(host: &Host, seeded: &Seeded, products: &[PlannedProduct]) -> I
     import
 }
 
-/// All but those of this import are gone.
+/// Removes all products but those of this import.
 async fn keep_only(host: &Host, seeded: &Seeded, import: ImportId) {
     let mut after = 0;
     loop {
@@ -59,7 +59,7 @@ async fn page(host: &Host, seeded: &Seeded, query: &str) -> Value {
     ask(host, seeded, query).send().await.expect(200).json()
 }
 
-/// As it is a second later, when the feed is asked again.
+/// Searches a second later, when the feed is read again.
 async fn names(host: &Host, seeded: &Seeded, term: &str) -> Vec<String> {
     host.advance(1).await;
     let term: String = url(term);
@@ -70,7 +70,7 @@ async fn names(host: &Host, seeded: &Seeded, term: &str) -> Vec<String> {
     products.iter().map(name).collect()
 }
 
-/// A text within a query.
+/// Encodes a text for a query.
 fn url(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

@@ -1,4 +1,4 @@
-//! What is found by a name, and how it is answered: the same bytes on each store.
+//! The search by name, and the format of its answer: the same bytes on each store.
 
 use leadhost::domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Host, On};
@@ -17,7 +17,7 @@ leadhost_tests::on_every_store! {
     a_term_without_a_letter_or_with_too_many_is_refused,
     a_long_name_is_found_and_a_long_term_counts_with_its_first_words,
     nothing_is_found_where_there_is_nothing,
-    every_key_but_a_live_partner_key_hears_the_same_refusal,
+    every_key_but_a_live_partner_key_gets_the_same_refusal,
     another_workspaces_products_are_not_found,
 }
 
@@ -244,7 +244,7 @@ async fn nothing_is_found_where_there_is_nothing(on: On) {
     assert_eq!(found, expect);
 }
 
-async fn every_key_but_a_live_partner_key_hears_the_same_refusal(on: On) {
+async fn every_key_but_a_live_partner_key_gets_the_same_refusal(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let ask = || host.get("/products-by-name?name=casa");

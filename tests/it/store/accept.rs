@@ -1,4 +1,4 @@
-//! A delivery and its leads, for the first time.
+//! The first acceptance of a delivery and its leads.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub async fn a_lead_becomes_a_contact_and_a_deal(world: &World) {
 }
 
 pub async fn an_empty_body_and_odd_characters_come_back_as_they_were(world: &World) {
-    // The character zero is none of a path or of a lead, but a delivery may bring it.
+    // A path and a lead cannot contain the zero character, but a delivery can.
     let odd = "a\u{1}b \u{1F600} \"quoted\" \\ \u{2028} end";
     let raw = "a\0b";
     let mut first = world.delivery();
@@ -114,7 +114,7 @@ pub async fn one_bad_item_does_not_harm_the_others(world: &World) {
     assert_eq!(detail.summary.ran, Some(ran("1")));
 }
 
-pub async fn a_delivery_is_kept_in_the_state_that_is_said(world: &World) {
+pub async fn a_delivery_is_kept_in_the_given_state(world: &World) {
     for status in [
         DeliveryStatus::Queued,
         DeliveryStatus::Failed,
@@ -162,7 +162,7 @@ pub async fn a_batch_with_a_wrong_write_leaves_nothing(world: &World) {
     assert!(world.all(Entity::Deals).await.is_empty());
     assert!(world.all(Entity::Contacts).await.is_empty());
     assert_eq!(world.page(Entity::Deals, 0, None, 10).await.clock, before);
-    // Keys neither: the same leads are new.
+    // No keys either: the same leads are new.
     let outcome = world
         .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
         .await;
@@ -175,8 +175,8 @@ pub async fn no_writes_are_no_commit(world: &World) {
     assert!(world.store.delivery(nowhere).await.unwrap().is_none());
 }
 
-/// A commit whose future is dropped at any point happened whole or not at all,
-/// and the next one finds the store as if nothing had been.
+/// A commit whose future is dropped at any point happens completely or not at all,
+/// and the next one finds the store consistent.
 pub async fn a_commit_that_is_dropped_half_way_harms_nothing(world: &World) {
     for step in 0..60 {
         let delivery = world.delivery();

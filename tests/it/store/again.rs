@@ -1,4 +1,4 @@
-//! A stored delivery converted again: retries and replays.
+//! A stored delivery is converted again: retries and replays.
 
 use leadhost::domain::contact;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
@@ -53,7 +53,7 @@ pub async fn a_failure_is_remembered_with_its_attempts_and_its_next_time(world: 
     assert_eq!(detail.next_attempt_at, Some(at));
 }
 
-pub async fn a_replay_of_the_owner_never_says_duplicate(world: &World) {
+pub async fn a_replay_of_the_owner_never_answers_duplicate(world: &World) {
     let first = world
         .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
         .await;
@@ -68,12 +68,12 @@ pub async fn a_replay_of_the_owner_never_says_duplicate(world: &World) {
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
 }
 
-pub async fn a_replay_that_finds_the_key_at_somebody_else_moves_the_deal_there(world: &World) {
+pub async fn a_replay_that_finds_the_key_at_another_contact_moves_the_deal_there(world: &World) {
     let known = world
         .item(lead(with_phone(world.known_as("L0"), "+551191")))
         .await;
     world.advance(1).await;
-    // A version that loses phones makes somebody new of who comes again.
+    // A version that loses phones makes a new contact of a known person.
     let without = with_email(world.known_as("L1"), "rita@example.com");
     let first = world.commit_one(world.accept(vec![lead(without)])).await;
     let (deal, other) = (first.items[0].deal_id, first.items[0].contact_id);
@@ -111,7 +111,8 @@ pub async fn a_replay_that_finds_the_key_at_somebody_else_moves_the_deal_there(w
         let whose = if applied { known.contact_id } else { other };
         assert_eq!(person, id(whose));
     }
-    // Whoever erases the person finds the delivery, and the deal is found by both.
+    // An erasure of the person finds the delivery, and both contacts find the
+    // deal.
     let detail = world.detail(first.delivery).await;
     assert_eq!(detail.items[0].contact_id, known.contact_id);
     for filter in [
@@ -185,10 +186,10 @@ pub async fn a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other(world
     let contacts = world.all(Entity::Contacts).await;
     let ids: Vec<_> = contacts.iter().map(|row| row["id"].clone()).collect();
     assert_eq!(ids, [json!(into.to_string())]);
-    // Clients of the feed hear that it is gone.
+    // Clients of the feed learn that it is gone.
     let clock = world.page(Entity::Contacts, 0, None, 1).await.clock;
     assert_eq!(clock, world.now().0);
-    // Its address is the other's, and no longer shared.
+    // Its address now belongs to the other contact and is no longer shared.
     let again = world
         .item(lead(with_email(world.lead(), "rita@example.com")))
         .await;
@@ -328,7 +329,7 @@ pub async fn a_replay_of_an_update_shows_and_does_not_repeat_it(world: &World) {
     assert_eq!(deal["title"], "Two");
 }
 
-pub async fn only_who_holds_a_delivery_may_convert_it(world: &World) {
+pub async fn only_the_holder_of_a_delivery_may_convert_it(world: &World) {
     let failed = world
         .commit_one(world.accept_with(DeliveryStatus::Failed))
         .await;

@@ -1,4 +1,4 @@
-//! What sources answered stays with the delivery that asked.
+//! The answers of sources stay with the delivery that fetched them.
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::exchange::{HttpResponse, Segment};
@@ -30,7 +30,7 @@ fn answered(held: &HeldFetch, body: &[u8]) -> FetchAnswer {
     }
 }
 
-/// The fetch is answered with this, from which these items come.
+/// Answers the fetch with this body, and settles it with these items.
 async fn settled(world: &World, held: &HeldFetch, body: &[u8], items: Vec<ItemResult>) {
     let answer = answered(held, body);
     world.commit_one(Write::Answer(Box::new(answer))).await;
@@ -55,7 +55,8 @@ pub async fn answers_stay_with_their_delivery_in_the_order_of_settling(world: &W
     both.sort_by_key(|held| held.index);
     let [first, second] = both;
     assert_eq!((first.index, second.index), (0, 1));
-    // The second item's comes first, and the first item's leads further.
+    // The second item's answer comes first, and the first item's answer leads
+    // to another fetch.
     settled(world, &second, b"L2", vec![lead(world.known_as("L2"))]).await;
     let mut further = world.fetch("L1");
     further.hop = 2;
@@ -83,7 +84,7 @@ pub async fn answers_stay_with_their_delivery_in_the_order_of_settling(world: &W
     assert_eq!(page.expect("it reads"), answers[1..2]);
 }
 
-pub async fn what_was_asked_is_kept_rather_than_what_the_pointer_said(world: &World) {
+pub async fn the_answered_request_is_kept_rather_than_the_pointers(world: &World) {
     let asked = world
         .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
         .await;
@@ -96,7 +97,7 @@ pub async fn what_was_asked_is_kept_rather_than_what_the_pointer_said(world: &Wo
         .commit_one(Write::Answer(Box::new(answer.clone())))
         .await;
     world.advance(61).await;
-    // Who takes it over after a crash knows all of it.
+    // The host that takes it over after a crash gets all of it.
     let again = world.claim_fetch().await;
     assert_eq!(again.request, answer.request);
     assert_eq!(again.state, answer.state);
@@ -131,7 +132,7 @@ pub async fn an_answer_that_led_nowhere_is_not_kept(world: &World) {
     assert!(kept(world, asked).await.is_empty());
 }
 
-pub async fn an_item_that_is_fetched_anew_keeps_its_newest_answer(world: &World) {
+pub async fn an_item_that_is_fetched_again_keeps_its_newest_answer(world: &World) {
     let accepted = || vec![fetch(world.fetch("L1"))];
     let asked = world.commit_one(world.accept(accepted())).await.delivery;
     let held = world.claim_fetch().await;
@@ -171,7 +172,7 @@ pub async fn answers_go_with_their_delivery(world: &World) {
     assert_eq!(kept(world, young).await.len(), 1);
 }
 
-pub async fn a_delivery_is_let_go_of_as_it_was(world: &World) {
+pub async fn a_released_delivery_is_unchanged(world: &World) {
     let parked = world
         .commit_one(world.accept_with(DeliveryStatus::Parked))
         .await
@@ -188,7 +189,7 @@ pub async fn a_delivery_is_let_go_of_as_it_was(world: &World) {
     assert_eq!(after.summary.error, before.summary.error);
     assert_eq!(after.summary.attempts, before.summary.attempts);
     assert_eq!(after.next_attempt_at, before.next_attempt_at);
-    // It is free at once, and only who holds it lets go of it.
+    // It is free at once, and only its holder may release it.
     world.claim_delivery(parked).await;
     assert!(matches!(
         world.commit(&[release()]).await[0],

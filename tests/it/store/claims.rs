@@ -10,7 +10,7 @@ use leadhost::store::{Acceptance, ConversionResult, InHand, Job, NewDelivery, Tu
 
 use super::world::*;
 
-/// A delivery in this state that is due then.
+/// A delivery in this state that is due at this time.
 fn waiting(world: &World, status: DeliveryStatus, due: Micros) -> (NewDelivery, Write) {
     let delivery = world.delivery();
     let result = ConversionResult {
@@ -28,7 +28,8 @@ fn waiting(world: &World, status: DeliveryStatus, due: Micros) -> (NewDelivery, 
     (delivery, write)
 }
 
-/// So many of `site` that are due one after the other, the last one at this time.
+/// Makes this many deliveries of `site` that become due in sequence, the last one
+/// at this time.
 async fn crowd(world: &World, many: i64, last: Micros) -> Vec<DeliveryId> {
     let mut ids = Vec::new();
     let mut writes = Vec::new();
@@ -42,7 +43,7 @@ async fn crowd(world: &World, many: i64, last: Micros) -> Vec<DeliveryId> {
     ids
 }
 
-/// A fetch of `portal` that is due then.
+/// Makes a fetch of `portal` that is due at this time.
 async fn fetched(world: &World, id: &str, due: Micros) -> DeliveryId {
     let mut delivery = world.delivery();
     delivery.connection = world.portal.clone();
@@ -69,11 +70,11 @@ pub async fn connections_take_turns_however_much_one_has_waiting(world: &World) 
     for mine in [first, second, many[0], many[1]] {
         assert!(taken.contains(&mine), "{taken:?}");
     }
-    // Alone again, it has all that is free.
+    // Alone again, it gets all free places.
     assert_eq!(claim(world, &Turns::of(4)).await, many[2..6]);
 }
 
-pub async fn what_a_host_has_in_hand_counts_for_its_connection(world: &World) {
+pub async fn work_that_a_host_holds_counts_for_its_connection(world: &World) {
     let now = world.now();
     let many = crowd(world, 9, now.plus(-10)).await;
     let lead = fetched(world, "L1", now).await;
@@ -98,7 +99,7 @@ pub async fn what_a_host_has_in_hand_counts_for_its_connection(world: &World) {
         taken.contains(&lead) && taken.contains(&many[0]),
         "{taken:?}"
     );
-    // What is spare is for those who have nothing in hand.
+    // Spare places are for connections without work in hand.
     let spare = Turns {
         limit: 0,
         spare: 3,
@@ -109,7 +110,7 @@ pub async fn what_a_host_has_in_hand_counts_for_its_connection(world: &World) {
     assert_eq!(claim(world, &spare).await, [late]);
 }
 
-pub async fn what_waits_is_counted_by_connection(world: &World) {
+pub async fn waiting_work_is_counted_by_connection(world: &World) {
     let now = world.now();
     assert!(world.store.waiting().await.expect("it counts").is_empty());
     crowd(world, 3, now.plus(Micros::DAY)).await;

@@ -1,4 +1,4 @@
-//! Who a lead is about.
+//! The contact of a lead.
 
 use leadhost::domain::row::Entity;
 use serde_json::json;
@@ -36,7 +36,7 @@ pub async fn a_known_person_is_only_filled_where_nothing_was_known(world: &World
     assert_eq!(contacts[0]["cursor_at"], json!(world.now()));
 }
 
-pub async fn a_person_about_whom_nothing_new_is_said_gets_no_stamp(world: &World) {
+pub async fn a_person_without_new_data_gets_no_stamp(world: &World) {
     world.item(lead(with_phone(world.lead(), "+551191"))).await;
     let before = world.page(Entity::Contacts, 0, None, 1).await.clock;
     world.advance(5).await;
@@ -50,7 +50,7 @@ pub async fn an_address_finds_a_person_when_one_of_the_two_has_no_phone(world: &
     let mail_only = world.item(lead(by_mail())).await;
     let with_first_phone = world.item(lead(with_phone(by_mail(), "+551191"))).await;
     assert_eq!(with_first_phone.contact_id, mail_only.contact_id);
-    // Two people who share an address, each with a phone of their own.
+    // Two people who share an address, each with their own phone.
     let other_phone = world.item(lead(with_phone(by_mail(), "+551192"))).await;
     assert_ne!(other_phone.contact_id, mail_only.contact_id);
     let mail_again = world.item(lead(by_mail())).await;

@@ -1,4 +1,4 @@
-//! What operators declare.
+//! Declarations of operators.
 
 use leadhost::domain::connection::{AllowedHost, Pause};
 use leadhost::domain::id::{AgentId, ConnectionId};
@@ -23,7 +23,7 @@ fn words(applied: &leadhost::store::Applied) -> Vec<String> {
         .collect()
 }
 
-pub async fn a_plan_makes_what_it_names_and_says_so(world: &World) {
+pub async fn a_plan_makes_what_it_names_and_reports_it(world: &World) {
     let applied = world.store.apply(&plan("new"), START, false).await.unwrap();
     assert_eq!(
         words(&applied),
@@ -117,7 +117,8 @@ pub async fn only_what_changed_is_listed_and_nothing_is_removed(world: &World) {
 
 pub async fn configuration_and_secrets_follow_the_fingerprint(world: &World) {
     let mut changed = plan("demo");
-    // Sealed anew, the same secrets are other bytes: the fingerprint says that they are the same.
+    // The same secrets sealed again are other bytes: the fingerprint shows that they are the
+    // same.
     changed.connections[0].sealed = vec![9, 9];
     assert_eq!(apply(world, &changed).await, Vec::<String>::new());
     let site = world.store.connection(&world.site).await.unwrap().unwrap();
@@ -128,7 +129,7 @@ pub async fn configuration_and_secrets_follow_the_fingerprint(world: &World) {
     let site = world.store.connection(&world.site).await.unwrap().unwrap();
     assert_eq!((site.sealed, site.config_version), (vec![9, 9], 2));
     assert_eq!(site.config, "{\"a\":2}");
-    // What is beside configuration and secrets leaves the version alone.
+    // Fields other than configuration and secrets do not change the version.
     changed.connections[0].agent = Some("Bruno".to_owned());
     assert_eq!(apply(world, &changed).await, ["connection site changed"]);
     let site = world.store.connection(&world.site).await.unwrap().unwrap();
@@ -155,7 +156,7 @@ pub async fn a_dry_run_says_what_would_change_and_changes_nothing(world: &World)
     assert_eq!(apply(world, &changed).await.len(), 2);
 }
 
-pub async fn a_plan_that_names_what_is_not_there_changes_nothing(world: &World) {
+pub async fn a_plan_with_an_unknown_name_changes_nothing(world: &World) {
     let mut wrong = plan("demo");
     wrong.name = "Other".to_owned();
     wrong.connections[1].agent = Some("Nobody".to_owned());
@@ -183,7 +184,7 @@ pub async fn agent_ids_grow_from_one_over_all_workspaces(world: &World) {
     assert_eq!(other.instances["Ana"], AgentId(3));
 }
 
-pub async fn a_connection_is_paused_and_goes_on(world: &World) {
+pub async fn a_connection_is_paused_and_resumed(world: &World) {
     let pause = Pause {
         since: START,
         reason: "asked for".to_owned(),
@@ -195,7 +196,7 @@ pub async fn a_connection_is_paused_and_goes_on(world: &World) {
         .unwrap();
     let site = world.store.connection(&world.site).await.unwrap().unwrap();
     assert_eq!(site.paused, Some(pause));
-    // Declaring it again does not let it go on.
+    // Declaring it again does not resume it.
     apply(world, &plan("demo")).await;
     assert!(
         world

@@ -1,4 +1,4 @@
-//! The desk: what is in people's hands.
+//! The desk: tickets and their conversations.
 
 use leadhost::domain::deal::Stage;
 use leadhost::domain::id::{ConversationId, DealId, TicketId};
@@ -27,7 +27,7 @@ async fn tickets(world: &World, filter: TicketFilter) -> Vec<TicketView> {
     found.expect("it reads")
 }
 
-/// The only one there is.
+/// Returns the only ticket.
 async fn ticket(world: &World) -> TicketView {
     let mut found = tickets(world, all()).await;
     assert_eq!(found.len(), 1, "{found:?}");
@@ -60,7 +60,7 @@ async fn to_status(world: &World, ticket: TicketId, status: Status) -> TicketPat
     change(world, patch).await
 }
 
-/// The owner of the workspace's plan, or nobody.
+/// Sets the owner of the workspace's plan, or none.
 async fn to_olga(world: &World, ticket: TicketId, is_hers: bool) -> TicketPatched {
     let email = is_hers.then(|| "olga@example.com".to_owned());
     let patch = TicketPatch {
@@ -83,7 +83,7 @@ async fn to_stage(world: &World, id: DealId, stage: Stage) {
     );
 }
 
-/// A conversation with this number that nobody answered, in people's hands.
+/// Makes a handed-over conversation with this number that is unanswered.
 async fn unanswered(world: &World, to: &str) -> ConversationId {
     let new = store(world, urgent(world, to)).await;
     settle_send(world, new.message, 0, accepted(world, to)).await;
@@ -92,7 +92,7 @@ async fn unanswered(world: &World, to: &str) -> ConversationId {
     new.conversation
 }
 
-pub async fn who_is_not_answered_in_time_is_on_the_desk(world: &World) {
+pub async fn an_unanswered_notification_is_on_the_desk(world: &World) {
     let id = deal(world).await;
     let new = Notification {
         special_instructions: Some("be brief".to_owned()),
@@ -153,13 +153,13 @@ pub async fn a_ticket_is_claimed_answered_and_resolved(world: &World) {
     let row = conversation_row(world, talk).await;
     assert_eq!(row["closed_at"], json!(world.now()));
     assert!(clock(world, Entity::Conversations).await > before);
-    // What comes next begins another conversation.
+    // The next message begins another conversation.
     assert_ne!(out(world, "w2").await.conversation, talk);
     assert_eq!(to_olga(world, id, false).await, CHANGED);
     assert_eq!(ticket(world).await.owner, None);
 }
 
-pub async fn what_is_not_known_changes_nothing(world: &World) {
+pub async fn unknown_names_change_nothing(world: &World) {
     unanswered(world, PHONE).await;
     let before = ticket(world).await;
     let foreign = world.store.apply(&plan("foreign"), START, false).await;
@@ -236,7 +236,7 @@ pub async fn tickets_are_found_by_each_filter_newest_first(world: &World) {
     }
 }
 
-pub async fn a_deal_of_which_nobody_talks_has_one_live_ticket_too(world: &World) {
+pub async fn a_deal_without_a_conversation_has_one_live_ticket_too(world: &World) {
     let id = deal(world).await;
     to_stage(world, id, Stage::Transferred).await;
     to_stage(world, id, Stage::InService).await;
@@ -254,7 +254,7 @@ pub async fn a_deal_of_which_nobody_talks_has_one_live_ticket_too(world: &World)
         to_status(world, first.id, Status::Open).await,
         TicketPatched::Superseded
     );
-    // In one batch the one makes room for the other, whichever changes first.
+    // In one batch one ticket makes room for the other, in either order.
     let resolve = |ticket| TicketPatch {
         status: Some(Status::Resolved),
         ..wanted(world, ticket)
@@ -280,7 +280,7 @@ pub async fn a_deal_of_which_nobody_talks_has_one_live_ticket_too(world: &World)
     assert_eq!(statuses, [Status::Resolved, Status::Open]);
 }
 
-pub async fn a_conversation_is_handed_over_once_whoever_does_it(world: &World) {
+pub async fn a_conversation_is_handed_over_only_once(world: &World) {
     let numbers: Vec<String> = (1..=5).map(|n| format!("+551198765000{n}")).collect();
     let mut talks = Vec::new();
     for to in &numbers {

@@ -29,7 +29,7 @@ fn is_followed_within(entity: Entity) -> bool {
     matches!(entity, Entity::Tickets | Entity::Products)
 }
 
-pub async fn what_is_followed_within_never_leaves(world: &World) {
+pub async fn internal_feeds_are_never_exported(world: &World) {
     for entity in Entity::ALL.into_iter().filter(|e| is_followed_within(*e)) {
         let page = world.store.export(&world.scope, entity, 0, None, 10).await;
         assert!(page.is_err(), "{entity:?}");
@@ -58,8 +58,8 @@ pub async fn every_key_is_on_every_row(world: &World) {
     );
 }
 
-/// Rows of any size: a page has so many bytes of them, or one row.
-pub async fn a_page_of_long_rows_ends_at_its_bytes_and_the_next_goes_on(world: &World) {
+/// Rows of any size: a page has this many bytes of them, or one row.
+pub async fn a_page_of_long_rows_ends_at_its_bytes_and_the_next_continues(world: &World) {
     let part = limits::EXPORT_PAGE_BYTES / 10;
     let tenths = [4, 4, 1, 4, 9, 12, 1, 1, 1];
     for tenths in tenths {
@@ -92,7 +92,7 @@ pub async fn a_page_of_long_rows_ends_at_its_bytes_and_the_next_goes_on(world: &
         vec![1],
     ];
     assert_eq!(sizes(2).await, by_rows);
-    // A text that is longer as JSON ends a page as well.
+    // A text that grows when it is written as JSON ends a page as well.
     let mut new = world.lead();
     let after = world.page(Entity::Deals, 0, None, 100).await.clock;
     new.title = Some("\u{1}".repeat(limits::EXPORT_PAGE_BYTES / 8));
@@ -188,7 +188,7 @@ pub async fn a_pull_ends_though_rows_change_meanwhile(world: &World) {
     assert!(!second.more);
     assert!(
         second.clock > second.upper,
-        "what came meanwhile is above the bound"
+        "newer rows are above the bound"
     );
     let next = world.page(Entity::Deals, first.upper, None, 100).await;
     assert_eq!(next.rows.len(), 10);
@@ -206,8 +206,8 @@ pub async fn each_entity_has_a_clock_of_its_own(world: &World) {
     assert!(world.page(Entity::Deals, 0, None, 1).await.clock > contacts);
 }
 
-pub async fn what_others_wrote_leaves_letter_by_letter(world: &World) {
-    // Digits, exponents and characters that a database might write its own way.
+pub async fn texts_are_exported_letter_by_letter(world: &World) {
+    // Digits, exponents and characters that a database might normalise.
     let text = r#"{"a":1.50,"big":123456789012345678901234567890,"deep":[{"b":[],"a":null}],"e":1E3,"far":1e400,"minus":-0.0,"text":"\u0001\u2028\"\\ é 😀"}"#;
     let mut new = world.known_as("L1");
     new.deal_props = serde_json::from_str(text).expect("an object");

@@ -1,4 +1,4 @@
-//! Items that wait for a fetch, and what settles them.
+//! Items that wait for a fetch, and the outcomes that settle them.
 
 use leadhost::domain::connection::Pause;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
@@ -45,7 +45,7 @@ pub async fn a_waiting_fetch_has_its_key_already(world: &World) {
     assert!(world.all(Entity::Deals).await.is_empty());
 }
 
-pub async fn what_is_to_be_said_of_a_fetch_is_added_to_the_deliverys_notes(world: &World) {
+pub async fn remarks_on_a_fetch_are_added_to_the_deliverys_notes(world: &World) {
     let first = world
         .commit_one(world.accept(vec![fetch(world.fetch("L1")), fetch(world.fetch("L2"))]))
         .await;
@@ -147,7 +147,7 @@ pub async fn an_answer_is_kept_for_the_attempt_after_a_crash(world: &World) {
     assert!(matches!(late[0], Written::Stale));
 }
 
-pub async fn a_retry_is_due_again_later_and_asks_anew(world: &World) {
+pub async fn a_retry_is_due_again_later_and_asks_again(world: &World) {
     world.item(fetch(world.fetch("L1"))).await;
     let held = world.claim_fetch().await;
     let at = world.now().plus(Micros::MINUTE);
@@ -178,7 +178,7 @@ pub async fn a_fetch_given_up_frees_its_key(world: &World) {
         .await;
     assert_eq!(outcome.status, DeliveryStatus::Parked);
     assert_eq!(outcome.items[0].status, ItemStatus::Failed);
-    // The source may send it again, and a person may replay it.
+    // The source may send it again, and an operator may replay it.
     let repeat = world.item(lead(world.known_as("L1"))).await;
     assert_eq!(repeat.status, ItemStatus::Converted);
     let mode = Mode::Replay { apply: false };
@@ -192,7 +192,8 @@ pub async fn a_fetch_given_up_frees_its_key(world: &World) {
 pub async fn stop_pauses_the_connections_fetches_and_nothing_else(world: &World) {
     world.item(fetch(world.fetch("L1"))).await;
     world.item(fetch(world.fetch("L2"))).await;
-    // Connections take turns, so the other one's comes when this one is held.
+    // Connections take turns, so the other one's fetch comes while this one is
+    // held.
     let held = world.claim_fetch().await;
     let mut elsewhere = world.fetch("L3");
     elsewhere.connection = world.portal.clone();
@@ -237,7 +238,7 @@ pub async fn an_answer_with_nothing_in_it_is_ignored(world: &World) {
     assert_eq!(outcome.status, DeliveryStatus::Ignored);
 }
 
-pub async fn only_who_holds_a_fetch_may_settle_it(world: &World) {
+pub async fn only_the_holder_of_a_fetch_may_settle_it(world: &World) {
     world.item(fetch(world.fetch("L1"))).await;
     let held = world.claim_fetch().await;
     world.advance(61).await;
@@ -254,7 +255,7 @@ pub async fn only_who_holds_a_fetch_may_settle_it(world: &World) {
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
 }
 
-pub async fn a_replay_takes_a_waiting_fetch_from_who_holds_it(world: &World) {
+pub async fn a_replay_takes_a_waiting_fetch_from_its_holder(world: &World) {
     let first = world
         .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
         .await;

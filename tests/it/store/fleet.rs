@@ -1,4 +1,4 @@
-//! What hosts on one store tell each other.
+//! The messages between hosts on one store.
 
 use leadhost::domain::id::{HostId, WorkspaceId};
 use leadhost::domain::plugin::Digest;
@@ -23,7 +23,7 @@ async fn stored(world: &World, bytes: &[u8]) -> Digest {
     new.digest
 }
 
-pub async fn a_host_is_seen_with_what_it_said_last_until_it_leaves(world: &World) {
+pub async fn a_host_is_listed_with_its_last_report_until_it_leaves(world: &World) {
     let store = &world.store;
     let (one, two) = (HostId::new(START), HostId::new(START));
     store.beat(&beat(two, "b")).await.unwrap();
@@ -67,7 +67,7 @@ pub async fn a_proposal_stands_alone_and_serves_once(world: &World) {
     assert!(store.flip(&given_up, START).await.unwrap().is_none());
     assert_eq!(store.propose(rival, "form", &two, 60).await.unwrap(), None);
     let other = store.propose(host, "other", &two, 60).await.unwrap();
-    assert!(other.is_some(), "plugins do not know each other");
+    assert!(other.is_some(), "plugins are independent");
     let standing = store.proposals().await.unwrap();
     assert_eq!(standing, [proposal.clone(), other.unwrap()]);
 
@@ -98,7 +98,7 @@ pub async fn a_proposal_that_is_withdrawn_never_serves(world: &World) {
     assert!(store.flip(&proposal, START).await.unwrap().is_none());
     assert!(store.activations().await.unwrap().is_empty());
     let again = store.propose(host, "form", &one, 60).await.unwrap();
-    // An old one does not take the new one along.
+    // Withdrawing an old proposal leaves the new one.
     store.withdraw(&proposal).await.unwrap();
     assert_eq!(
         store.proposals().await.unwrap(),
@@ -106,7 +106,7 @@ pub async fn a_proposal_that_is_withdrawn_never_serves(world: &World) {
     );
 }
 
-pub async fn a_proposal_of_a_host_that_is_gone_stands_in_nobodys_way(world: &World) {
+pub async fn a_proposal_of_a_dead_host_blocks_no_other(world: &World) {
     let store = &world.store;
     let (one, two) = (stored(world, b"1").await, stored(world, b"2").await);
     let (gone, here) = (HostId::new(START), HostId::new(START));
@@ -142,16 +142,16 @@ pub async fn a_workspace_pays_for_what_it_asks_and_not_for_refusals(world: &Worl
     assert_eq!(pay(world.workspace).await, debt(60_000_000, false));
     world.advance(3_600).await;
     assert_eq!(pay(world.workspace).await, debt(20_000_000, false));
-    // A clock that is set back leaves no debt of more than the whole.
+    // If the clock is set back, the debt is at most the whole allowance.
     world.advance(-7_200).await;
     assert_eq!(pay(world.workspace).await, debt(60_000_000, true));
     world.advance(20).await;
     assert!(!pay(world.workspace).await.refused);
 }
 
-pub async fn what_is_announced_is_heard(world: &World) {
+pub async fn announcements_arrive(world: &World) {
     let mut heard = world.store.announcements();
-    until("it is heard", async || {
+    until("the announcement arrives", async || {
         world.store.announce(Announcement::Keys).await.unwrap();
         while let Ok(what) = heard.try_recv() {
             if what == Announcement::Keys {
@@ -163,10 +163,10 @@ pub async fn what_is_announced_is_heard(world: &World) {
     .await;
 }
 
-pub async fn the_first_sealing_key_counts_until_who_has_it_brings_another(world: &World) {
+pub async fn the_first_sealing_key_counts_until_its_owner_replaces_it(world: &World) {
     let store = &world.store;
     if !store.is_shared() {
-        // The folder of the file says which key it is.
+        // For a file, the folder records which key belongs to it.
         assert_eq!(store.sealing_key().await.unwrap(), None);
         return;
     }

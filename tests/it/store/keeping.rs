@@ -1,4 +1,4 @@
-//! What is kept, for how long, and how operators see it.
+//! Retention, and the operators' view of stored deliveries.
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::row::Entity;
@@ -43,7 +43,7 @@ pub async fn finished_deliveries_go_after_their_time_and_leads_stay(world: &Worl
     for kept in [failed, waiting, young] {
         assert!(world.store.delivery(kept.delivery).await.unwrap().is_some());
     }
-    // The lead and its key are no delivery.
+    // The lead and its key are not part of the delivery.
     assert_eq!(world.all(Entity::Deals).await.len(), 2);
     let repeat = world.item(lead(world.known_as("L1"))).await;
     assert_eq!(repeat.status, ItemStatus::Duplicate);
@@ -74,7 +74,7 @@ pub async fn a_sweep_takes_no_more_than_asked_and_the_oldest_first(world: &World
     assert_eq!(sweep(world, 2).await, 1);
 }
 
-pub async fn what_somebody_holds_is_not_swept(world: &World) {
+pub async fn held_deliveries_are_not_swept(world: &World) {
     let mut kept = Vec::new();
     let finished = world.accept(vec![lead(world.known_as("L1"))]);
     kept.push(world.commit_one(finished).await.delivery);
@@ -92,7 +92,7 @@ pub async fn what_somebody_holds_is_not_swept(world: &World) {
     for id in &kept {
         assert!(world.store.delivery(*id).await.unwrap().is_some());
     }
-    // Who held them is gone.
+    // Their holder is dead.
     world.advance(60).await;
     assert_eq!(sweep(world, 100).await, 3);
     let late = world
@@ -115,7 +115,7 @@ pub async fn content_keys_go_when_their_window_is_over(world: &World) {
     assert_eq!(sweep(world, 100).await, 0);
 }
 
-pub async fn the_backlog_counts_what_waits(world: &World) {
+pub async fn the_backlog_counts_waiting_deliveries(world: &World) {
     let empty = world.store.backlog().await.unwrap();
     assert_eq!(empty.oldest_waiting, None);
     let first = world.now();

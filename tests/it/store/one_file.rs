@@ -1,4 +1,4 @@
-//! What holds for a store in one file: its lock, its schema, its disk.
+//! The properties of a store in one file: its lock, its schema, its disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ async fn open(file: &Path) -> Result<Arc<dyn Store>, StoreError> {
     Ok(sqlite::open(file, clock()).await?)
 }
 
-/// Why it is not opened.
+/// Returns the reason why it cannot be opened.
 async fn refusal(file: &Path) -> String {
     match open(file).await {
         Err(StoreError::Open(message)) => message,
@@ -44,7 +44,7 @@ async fn a_file_is_served_by_one_process_at_a_time() {
 }
 
 #[tokio::test]
-async fn what_was_committed_is_there_after_a_restart() {
+async fn committed_writes_are_there_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("leadhost.db");
     let store = open(&file).await.unwrap();
@@ -53,7 +53,7 @@ async fn what_was_committed_is_there_after_a_restart() {
     let item = world.item(lead(world.known_as("L1"))).await;
     let (scope, before) = (world.scope, world.page(Entity::Deals, 0, None, 10).await);
     drop(world);
-    // A process that another test has just started may still have the lock with it.
+    // A process that another test has just started may have inherited the lock.
     let store = until("the file is free", async || open(&file).await.ok()).await;
     store.ping().await.unwrap();
     assert_eq!(store.id(), id);
@@ -69,7 +69,7 @@ async fn what_was_committed_is_there_after_a_restart() {
     assert_eq!(repeat.deal_id, item.deal_id);
 }
 
-/// What a file holds, in the words of its schema.
+/// Returns the schema's version and the number of its tables and indexes.
 fn tables(file: &Path) -> (i64, i64) {
     let connection = Connection::open(file).unwrap();
     let ask = |query| connection.query_row(query, [], |row| row.get(0)).unwrap();
@@ -126,13 +126,13 @@ async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn on_a_full_disk_writes_fail_reads_go_on_and_room_heals() {
+async fn on_a_full_disk_writes_fail_and_reads_continue_until_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
     let store = sqlite::open(&folder.path().join("leadhost.db"), clock())
         .await
         .unwrap();
     let world = World::of(Arc::clone(&store) as _, clock(), Box::new(folder)).await;
-    // The tables and indexes take a page each and more before the first row.
+    // The tables and indexes take at least one page each before the first row.
     store.limit_pages(200).await;
     let mut kept = Vec::new();
     let error = loop {
@@ -151,7 +151,7 @@ async fn on_a_full_disk_writes_fail_reads_go_on_and_room_heals() {
     };
     assert!(matches!(error, StoreError::Full), "{error}");
     assert!(!kept.is_empty());
-    // Full again, and nothing of what failed is there.
+    // The file is full again, and nothing of the failed write is there.
     let mut large = world.delivery();
     large.body = vec![b'x'; 100_000].into();
     let refused = world
@@ -171,7 +171,7 @@ async fn on_a_full_disk_writes_fail_reads_go_on_and_room_heals() {
     assert_eq!(world.all(Entity::Deals).await.len(), kept.len() + 1);
     assert_eq!(world.detail(large.id).await.request.body.len(), 100_000);
     let figure = format!(
-        "a file at its bound: {} deliveries kept and read, 2 refused whole, leads taken when the bound is gone",
+        "a file at its bound: {} deliveries kept and read, 2 refused whole, leads accepted once the bound is lifted",
         kept.len()
     );
     figures::tell("full", Some(&On::Sqlite), None, &figure);

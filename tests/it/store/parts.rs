@@ -1,4 +1,4 @@
-//! A conversion that is too large for one write, committed in parts.
+//! A conversion that is too large for one write is committed in parts.
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::row::Entity;
@@ -15,7 +15,7 @@ use super::world::*;
 /// Leads of a large delivery.
 const LEADS: usize = 70;
 
-/// A delivery that waits for its conversion, and whoever holds it.
+/// Makes a delivery that waits for its conversion, and claims it.
 async fn waiting(world: &World) -> HeldDelivery {
     let result = ConversionResult {
         status: Some(DeliveryStatus::Queued),
@@ -61,7 +61,7 @@ fn parts_of(held: &HeldDelivery, mode: Mode, items: Vec<ItemResult>) -> Vec<Writ
     parts.map(|part| Write::Convert(Box::new(part))).collect()
 }
 
-/// Commits them one after the other; the last one's outcome.
+/// Commits the parts in sequence. Returns the last outcome.
 async fn commit_all(world: &World, parts: Vec<Write>) -> DeliveryOutcome {
     let mut last = None;
     for part in parts {
@@ -73,7 +73,7 @@ async fn commit_all(world: &World, parts: Vec<Write>) -> DeliveryOutcome {
 pub async fn a_large_conversion_waits_until_its_last_part_is_there(world: &World) {
     let held = waiting(world).await;
     let mut items = leads(world);
-    // A repeat within the delivery, in another part than the first of it.
+    // A repeat within the delivery, in another part than the original.
     items.push(lead(world.known_as(&named(3))));
     let mut parts = parts_of(&held, Mode::Retry, items);
     assert!(parts.len() > 3, "{}", parts.len());
@@ -128,7 +128,7 @@ pub async fn a_large_conversion_that_was_cut_off_is_finished_by_the_next(world: 
     assert_eq!(world.all(Entity::Deals).await.len(), LEADS);
 }
 
-pub async fn another_version_that_numbers_them_otherwise_makes_none_twice(world: &World) {
+pub async fn another_version_that_numbers_leads_differently_makes_none_twice(world: &World) {
     let first = waiting(world).await;
     let parts = parts_of(&first, Mode::Retry, leads(world));
     for part in parts.into_iter().take(2) {
@@ -155,7 +155,7 @@ pub async fn a_fetch_that_is_settled_between_two_parts_leaves_the_others_their_p
 ) {
     let held = waiting(world).await;
     let mut items = vec![fetch(world.fetch("F1"))];
-    // Without ids: known by their places alone.
+    // Leads without ids are identified by their places only.
     items.extend((0..LEADS).map(|_| lead(world.lead())));
     let mut parts = parts_of(&held, Mode::Retry, items).into_iter();
     world.commit_one(parts.next().expect("a part")).await;
@@ -170,7 +170,7 @@ pub async fn a_fetch_that_is_settled_between_two_parts_leaves_the_others_their_p
     assert_eq!(world.detail(held.delivery.id).await.items.len(), LEADS + 40);
 }
 
-pub async fn a_failure_between_two_parts_keeps_what_is_there_and_what_is_to_come(world: &World) {
+pub async fn a_failure_between_two_parts_keeps_both_the_done_and_the_remaining_ones(world: &World) {
     let first = waiting(world).await;
     let parts = parts_of(&first, Mode::Retry, leads(world));
     for part in parts.into_iter().take(2) {
@@ -212,7 +212,7 @@ pub async fn a_large_delivery_that_is_replayed_stays_what_it_was(world: &World) 
     assert!(world.claim(10).await.is_empty());
 }
 
-pub async fn who_is_erased_between_two_parts_takes_no_other_lead_along(world: &World) {
+pub async fn a_person_erased_between_two_parts_takes_no_other_lead_along(world: &World) {
     let first = waiting(world).await;
     let items = || {
         let mut items = leads(world);

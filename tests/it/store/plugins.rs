@@ -70,7 +70,7 @@ pub async fn an_activation_keeps_what_served_before(world: &World) {
     assert_eq!(
         activate(&one.digest).await,
         first,
-        "what serves stays as it is"
+        "the active version is unchanged"
     );
     let second = activate(&two.digest).await;
     assert_eq!(second.generation, 2);

@@ -1,4 +1,4 @@
-//! Products: what an import makes of them, and the feed that an index follows.
+//! Products: the result of an import, and the feed for the index.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn houses(numbers: std::ops::Range<usize>) -> Vec<PlannedProduct> {
     numbers.map(|n| named(n, &format!("House {n}"))).collect()
 }
 
-/// The world's own product is there before.
+/// The world already has one product.
 async fn import(world: &World, products: &[PlannedProduct]) -> Imported {
     world.advance(1).await;
     let id = ImportId(world.now());
@@ -67,7 +67,8 @@ async fn changes(world: &World, after: i64, limit: u32) -> ProductChanges {
     changes.expect("it tells")
 }
 
-/// Follows the feed from this place to its end; what is there then, by id.
+/// Follows the feed from this place to its end. Returns the existing products by
+/// id.
 async fn follow(world: &World, mut after: i64, limit: u32) -> (BTreeMap<ProductId, String>, i64) {
     let mut there = BTreeMap::new();
     loop {
@@ -95,7 +96,7 @@ pub async fn an_import_makes_changes_and_keeps(world: &World) {
     again[1].name = "Château é 🏠 \"quoted\"".to_owned();
     again[2].description = Some("By the sea".to_owned());
     assert_eq!(import(world, &again).await, counts(1, 2, 1));
-    // Only what is new and what changed is told, in its order.
+    // The feed has only new and changed products, in its order.
     let told = changes(world, clock, 10).await;
     let names: Vec<_> = told.changes.iter().map(|c| c.name.as_deref()).collect();
     assert_eq!(
@@ -124,7 +125,7 @@ pub async fn an_import_makes_changes_and_keeps(world: &World) {
     assert_eq!(import(world, &[]).await, counts(0, 0, 0));
 }
 
-pub async fn of_a_product_that_comes_twice_the_last_counts(world: &World) {
+pub async fn the_last_of_two_products_with_one_id_counts(world: &World) {
     let twice = [named(1, "First"), named(2, "Other"), named(1, "Last")];
     assert_eq!(import(world, &twice).await, counts(2, 0, 0));
     let (there, _) = follow(world, 0, 10).await;
@@ -135,7 +136,7 @@ pub async fn of_a_product_that_comes_twice_the_last_counts(world: &World) {
     );
 }
 
-pub async fn what_an_import_named_before_is_left_alone(world: &World) {
+pub async fn products_that_the_import_has_named_before_are_left_alone(world: &World) {
     import(world, &houses(0..1)).await;
     world.advance(1).await;
     let new = ImportId(world.now());
@@ -156,7 +157,7 @@ pub async fn what_an_import_named_before_is_left_alone(world: &World) {
     assert!(!there.values().any(|name| name == "Changed"), "{there:?}");
 }
 
-pub async fn declared_products_are_told_too(world: &World) {
+pub async fn the_feed_has_declared_products_too(world: &World) {
     let (there, clock) = follow(world, 0, 10).await;
     assert_eq!(there.into_values().collect::<Vec<_>>(), ["Garden flat"]);
     assert!(clock > 0);
@@ -186,7 +187,7 @@ pub async fn a_replaced_catalogue_loses_what_was_not_named(world: &World) {
     let kept = houses(20..30);
     let kept = world.store.import_products(world.workspace, new, &kept);
     assert_eq!(kept.await.unwrap(), counts(5, 0, 5));
-    // What is declared while an import runs is not taken away by it.
+    // A product that is declared during an import is not removed by it.
     world.advance(1).await;
     let mut declared = plan("demo");
     declared.products.push(named(99, "Declared meanwhile"));
@@ -199,7 +200,7 @@ pub async fn a_replaced_catalogue_loses_what_was_not_named(world: &World) {
     assert_eq!(remove_unseen(world, new, 6).await, 0);
     let (there, _) = follow(world, 0, 7).await;
     assert_eq!(there.len(), 12, "{there:?}");
-    // Who followed before hears of each that is gone, once.
+    // An earlier follower gets each removal once.
     let told = changes(world, clock, 100).await.changes;
     let gone: Vec<_> = told.iter().filter(|c| c.name.is_none()).collect();
     assert_eq!(gone.len(), 20);
@@ -208,7 +209,7 @@ pub async fn a_replaced_catalogue_loses_what_was_not_named(world: &World) {
         let found = world.store.products(&world.scope, &[change.id]).await;
         assert_eq!(found.unwrap(), []);
     }
-    // One that comes again is a new one, and the old one stays gone.
+    // A product that returns is a new one, and the old one stays removed.
     assert_eq!(import(world, &houses(0..1)).await, counts(1, 0, 0));
     let (again, _) = follow(world, 0, 7).await;
     assert_eq!(again.len(), 13);
@@ -233,7 +234,7 @@ pub async fn a_deal_of_a_removed_product_shows_none(world: &World) {
     assert!(deal["deal"]["id"].is_string(), "{deal}");
 }
 
-pub async fn removals_are_told_for_their_time_and_no_longer(world: &World) {
+pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World) {
     import(world, &houses(0..5)).await;
     let (_, clock) = follow(world, 0, 10).await;
     world.advance(1).await;
@@ -267,7 +268,7 @@ pub async fn removals_are_told_for_their_time_and_no_longer(world: &World) {
     let told = changes(world, clock, 10).await;
     assert_eq!(told.changes.len(), 1, "the oldest go first");
     assert_eq!(told.forgotten + 1, told.changes[0].stamp);
-    assert!(told.misses_removals(clock), "who followed then begins anew");
+    assert!(told.misses_removals(clock), "an older follower starts over");
     assert!(!told.misses_removals(told.clock));
     assert!(!told.misses_removals(told.forgotten));
     assert_eq!(sweep(3).await, 1);
@@ -287,7 +288,7 @@ pub async fn products_of_two_workspaces_never_meet(world: &World) {
     let told = world.store.product_changes(other, 0, 10).await.unwrap();
     assert_eq!(told.changes.len(), 1, "their own declared one");
     assert!(!there.contains_key(&told.changes[0].id));
-    // The same external ids are products of their own there.
+    // The same external ids are other products there.
     world.advance(1).await;
     let new = ImportId(world.now());
     let made = world.store.import_products(other, new, &houses(0..2)).await;
@@ -299,8 +300,8 @@ pub async fn products_of_two_workspaces_never_meet(world: &World) {
 
 const ROUNDS: usize = 30;
 
-/// Imports on two hosts, and one who follows: of what is there in the end nothing
-/// was missed, and nothing that is gone is held.
+/// Imports on two hosts, and a follower of the feed: it ends with exactly the
+/// products that exist.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_missed_while_two_hosts_import() {
     let Some((world, hosts)) = two_hosts().await else {
@@ -346,7 +347,7 @@ async fn nothing_is_missed_while_two_hosts_import() {
         }
     }
     for writer in writers {
-        writer.await.expect("a writer ends well");
+        writer.await.expect("a writer finishes");
     }
     assert_eq!(held, follow(&world, 0, 1_000).await.0);
     assert!(held.len() >= 40, "{}", held.len());

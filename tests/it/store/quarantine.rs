@@ -1,5 +1,5 @@
-//! What a full quarantine keeps: a share for each address, and of one address the
-//! newest deliveries.
+//! The retention of a full quarantine: a share for each address, and the newest
+//! deliveries of each.
 
 use std::net::IpAddr;
 
@@ -35,7 +35,7 @@ fn from(world: &World, address: u8, result: ConversionResult) -> (DeliveryId, Wr
     (acceptance.delivery.id, Write::Accept(Box::new(acceptance)))
 }
 
-/// One in quarantine, a second after what came before it.
+/// Quarantines a delivery a second after the previous ones.
 async fn one(world: &World, address: u8) -> DeliveryId {
     let (id, write) = from(world, address, unproven(DeliveryStatus::Quarantined));
     assert_eq!(world.commit_one(write).await.evicted, 0);
@@ -43,7 +43,8 @@ async fn one(world: &World, address: u8) -> DeliveryId {
     id
 }
 
-/// Many of one address in one batch, a second after what came before them.
+/// Quarantines many deliveries of one address in one batch, a second after the
+/// previous ones.
 async fn many(world: &World, address: u8, count: usize) -> Vec<DeliveryId> {
     let (ids, writes): (Vec<_>, Vec<_>) = (0..count)
         .map(|_| from(world, address, unproven(DeliveryStatus::Quarantined)))
@@ -58,7 +59,8 @@ async fn many(world: &World, address: u8, count: usize) -> Vec<DeliveryId> {
     ids
 }
 
-/// One that comes while the quarantine is full; how many it evicts.
+/// Quarantines a delivery while the quarantine is full. Returns how many it
+/// evicts.
 async fn late(world: &World, address: u8) -> (DeliveryId, u32) {
     let (id, write) = from(world, address, unproven(DeliveryStatus::Quarantined));
     let evicted = world.commit_one(write).await.evicted;
@@ -98,7 +100,7 @@ pub async fn a_quarantine_is_bounded_and_its_newest_are_kept(world: &World) {
     );
     assert!(!is_kept(world, first).await);
     assert_eq!(kept_of(world, &ids).await, 2);
-    // The connection goes on.
+    // The connection still works.
     let item = world.item(lead(world.lead())).await;
     assert_eq!(item.status, ItemStatus::Converted);
 }
@@ -116,7 +118,7 @@ pub async fn each_address_has_a_share_of_a_quarantine(world: &World) {
         in_quarantine(world).await,
         limits::QUARANTINED_PER_CONNECTION
     );
-    // Another connection has a quarantine of its own.
+    // Another connection has its own quarantine.
     let mut delivery = world.delivery();
     delivery.connection = world.portal.clone();
     let elsewhere = Write::Accept(Box::new(Acceptance {
@@ -127,7 +129,7 @@ pub async fn each_address_has_a_share_of_a_quarantine(world: &World) {
     assert_eq!(world.commit_one(elsewhere).await.evicted, 0);
 }
 
-pub async fn a_batch_sees_what_it_brought_to_a_quarantine(world: &World) {
+pub async fn a_batch_sees_the_deliveries_that_it_quarantined(world: &World) {
     let before = one(world, 1).await;
     let (after, lead) = from(world, 2, unproven(DeliveryStatus::Quarantined));
     let (junk, mut writes): (Vec<_>, Vec<_>) = (0..bound() + 10)
@@ -146,7 +148,7 @@ pub async fn a_batch_sees_what_it_brought_to_a_quarantine(world: &World) {
     assert_eq!(kept_of(world, &junk[12..]).await, junk.len() - 12);
 }
 
-pub async fn what_is_larger_than_a_quarantine_is_not_kept(world: &World) {
+pub async fn a_delivery_larger_than_a_quarantine_is_not_kept(world: &World) {
     let small = one(world, 1).await;
     let (_, write) = from(world, 2, unproven(DeliveryStatus::Quarantined));
     let Write::Accept(mut large) = write else {
@@ -161,7 +163,7 @@ pub async fn what_is_larger_than_a_quarantine_is_not_kept(world: &World) {
     assert!(is_kept(world, small).await);
 }
 
-pub async fn what_somebody_holds_stays_in_quarantine(world: &World) {
+pub async fn held_deliveries_stay_in_quarantine(world: &World) {
     let first = one(world, JUNK).await;
     let second = one(world, JUNK).await;
     many(world, JUNK, bound() - 2).await;
@@ -175,7 +177,7 @@ pub async fn what_somebody_holds_stays_in_quarantine(world: &World) {
     assert!(!is_kept(world, first).await);
 }
 
-pub async fn what_turns_out_unproven_takes_part_in_a_quarantine(world: &World) {
+pub async fn a_delivery_that_turns_out_unproven_counts_for_the_quarantine(world: &World) {
     let result = ConversionResult {
         next_attempt_at: Some(world.now()),
         ..unproven(DeliveryStatus::Queued)
@@ -203,7 +205,8 @@ pub async fn what_turns_out_unproven_takes_part_in_a_quarantine(world: &World) {
         in_quarantine(world).await,
         limits::QUARANTINED_PER_CONNECTION
     );
-    // Its address is that of its own; whose sender is proven has none any more.
+    // The quarantined delivery has its address; a delivery with a proven sender
+    // has none any more.
     let noted = "select count(*) from deliveries where peer = '192.0.2.1'";
     assert_eq!(world.rows(noted).await, 1);
     let noted = "select count(*) from deliveries where peer = '192.0.2.2'";

@@ -1,4 +1,4 @@
-//! What is removed for good: people who want to be forgotten, deals, products.
+//! Permanent removal: people who want to be forgotten, deals, products.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +18,10 @@ use super::deals::{acme, claim, past, patch, wish};
 use super::messages::*;
 use super::world::*;
 
-/// Words that stand in everything of the person, and nowhere else.
+/// Words that are in all data of the person, and nowhere else.
 const MARKS: [&str; 4] = ["Zulmira", "zulmira@", "5511987654321", "551187654321"];
 
-/// All that the store keeps, as bytes or as the texts of its rows.
+/// The whole content of the store, as bytes or as the texts of its rows.
 async fn everything(world: &World) -> String {
     match &world.on {
         On::Sqlite => {
@@ -69,7 +69,7 @@ async fn everything(world: &World) -> String {
     }
 }
 
-/// Which of the person's words are still somewhere.
+/// Returns the person's words that are still stored.
 async fn marks(world: &World) -> Vec<&'static str> {
     let all = everything(world).await;
     MARKS
@@ -144,7 +144,7 @@ async fn begin_erasing(world: &World, person: &Person) -> Erasure {
     world.store.begin_erasure(&new).await.expect("it begins")
 }
 
-/// One step, tried again where somebody wrote what it removes.
+/// Runs one step, and retries it if another write touches the rows that it removes.
 async fn step(world: &World, person: &Person, erasure: ErasureId, extent: Extent<'_>) -> EraseStep {
     for _ in 0..200 {
         match world.store.erase_step(person, erasure, extent).await {
@@ -156,7 +156,7 @@ async fn step(world: &World, person: &Person, erasure: ErasureId, extent: Extent
     panic!("it gets nowhere");
 }
 
-/// To the end; the record of it.
+/// Erases to the end. Returns the record.
 pub async fn erase(world: &World, person: &Person) -> Erasure {
     let begun = begin_erasing(world, person).await;
     let remaining = Remaining::default();
@@ -192,14 +192,13 @@ async fn exported(world: &World) -> Vec<Value> {
     all
 }
 
-/// A source's id of a lead, which is no word of the person: it is what a repeat is
-/// known by, and stays.
+/// A source's id of a lead. It is not personal: it identifies a repeat, and stays.
 fn external_id(name: &str, number: u8) -> String {
     format!("{}-{number}", &name[..1])
 }
 
-/// Of every kind something: deals with a past, messages each way, a failure, a ticket,
-/// a send that waits, answers of a source and for a partner.
+/// Makes something of every kind: deals with a history, messages in both directions, a
+/// failure, a ticket, a waiting send, answers of a source and for a partner.
 async fn live(world: &World, new: fn(&World, &str) -> NewLead, name: &str, phone: &str) {
     let item = bring(world, name, vec![lead(new(world, &external_id(name, 1)))]).await;
     let deal = item.items[0].deal_id.expect("a deal");
@@ -246,7 +245,7 @@ async fn live(world: &World, new: fn(&World, &str) -> NewLead, name: &str, phone
     world
         .commit(&[settle(&held, FetchOutcome::Items(vec![fetched]))])
         .await;
-    // Out, with its statuses; refused; and one that waits.
+    // Sent, with its statuses; refused; and waiting.
     let message = |text: &str| NewMessage {
         content: Some(format!("Hello, {name}: {text}")),
         payload: json!({"name": "welcome", "text": name}).to_string(),
@@ -311,7 +310,7 @@ fn accepted_by(world: &World, external_id: &str, phone: &str) -> SendOutcome {
     }
 }
 
-pub async fn a_person_goes_with_all_that_is_known_of_it_and_nobody_else_does(world: &World) {
+pub async fn a_person_is_erased_with_all_its_data_and_no_other_person_is(world: &World) {
     live(world, bento, "Bento", "+5521988880002").await;
     let others = exported(world).await;
     let tickets = count(world, "select count(*) from tickets").await;
@@ -334,8 +333,8 @@ pub async fn a_person_goes_with_all_that_is_known_of_it_and_nobody_else_does(wor
     );
     assert!(gone.deal_changes >= 2 && gone.contact_keys >= 3, "{gone:?}");
     assert_eq!((gone.deliveries, gone.shared_deliveries), (4, 0));
-    assert_eq!(would, *gone, "what was counted before was right");
-    // Who follows within hears of each row that is gone.
+    assert_eq!(would, *gone, "the counts before were correct");
+    // Internal followers get the removal of each row.
     for (sql, expect) in [
         ("select count(*) from tombstones where entity = 1", 1),
         ("select count(*) from tombstones where entity = 2", 4),
@@ -350,11 +349,12 @@ pub async fn a_person_goes_with_all_that_is_known_of_it_and_nobody_else_does(wor
     assert_eq!(record.contact_id, person.id);
 }
 
-pub async fn a_source_that_repeats_a_lead_brings_nobody_back(world: &World) {
+pub async fn a_source_that_repeats_a_lead_brings_no_person_back(world: &World) {
     let first = bring(world, "Zulmira", vec![lead(zulmira(world, "L1"))]).await;
     let erased = person(world).await;
     erase(world, &erased).await;
-    // Its own delivery is gone; a repeat is one, whatever the source wants of it.
+    // Its own delivery is gone; a repeat is a duplicate, whatever action the source
+    // requests.
     let held =
         world
             .store
@@ -381,7 +381,7 @@ pub async fn a_source_that_repeats_a_lead_brings_nobody_back(world: &World) {
     assert_eq!(waiting.status, ItemStatus::Duplicate);
     assert!(world.all(Entity::Contacts).await.is_empty());
     assert!(world.all(Entity::Deals).await.is_empty());
-    // What the repeats brought is found by who it was.
+    // The id still finds the deliveries of the repeats.
     assert!(!marks(world).await.is_empty());
     let known = find(world, PersonBy::Id(erased.id))
         .await
@@ -393,12 +393,12 @@ pub async fn a_source_that_repeats_a_lead_brings_nobody_back(world: &World) {
     assert_eq!(new.status, ItemStatus::Converted);
 }
 
-pub async fn what_was_interrupted_goes_on_and_a_repeat_finds_nothing(world: &World) {
+pub async fn an_interrupted_erasure_continues_and_a_repeat_finds_nothing(world: &World) {
     live(world, zulmira, "Zulmira", PHONE).await;
     let found = person(world).await;
     let mut begun = Vec::new();
     let mut steps = 0;
-    // Each step in a run of its own, found anew by the phone.
+    // Each step in its own run, which finds the person again by the phone.
     let ended = loop {
         let found = person(world).await;
         let erasure = begin_erasing(world, &found).await;
@@ -425,7 +425,7 @@ pub async fn what_was_interrupted_goes_on_and_a_repeat_finds_nothing(world: &Wor
     assert_eq!(marks(world).await, [""; 0]);
     let by = PersonBy::Key(contact::phone_key("+551187654321"));
     assert!(find(world, by).await.is_none());
-    // By its id it is still known that there was somebody; nothing more goes.
+    // By its id the erasure is still known; nothing more is removed.
     let known = find(world, PersonBy::Id(found.id))
         .await
         .expect("it was there");
@@ -449,7 +449,7 @@ pub async fn people_who_share_an_address_are_found_by_it_one_after_the_other(wor
     }
     let by = || PersonBy::Key(contact::email_key(shared));
     for (place, expect) in people.iter().enumerate() {
-        let found = find(world, by()).await.expect("somebody has it");
+        let found = find(world, by()).await.expect("a person has this address");
         assert_eq!(found.id, *expect);
         assert_eq!(found.others, people[place + 1..]);
         erase(world, &found).await;
@@ -459,7 +459,7 @@ pub async fn people_who_share_an_address_are_found_by_it_one_after_the_other(wor
     assert_eq!(marks(world).await, [""; 0]);
 }
 
-pub async fn what_others_were_brought_with_is_emptied_and_they_stay(world: &World) {
+pub async fn a_shared_delivery_is_emptied_and_the_other_people_stay(world: &World) {
     let both = vec![lead(zulmira(world, "L1")), lead(bento(world, "L2"))];
     let shared = bring(world, "Zulmira and Bento", both).await;
     let waiting = vec![lead(zulmira(world, "L3")), fetch(world.fetch("L4"))];
@@ -479,7 +479,7 @@ pub async fn what_others_were_brought_with_is_emptied_and_they_stay(world: &Worl
     assert_eq!(detail.items.len(), 1, "that of the other one");
     assert_eq!(detail.items[0].index, 1);
     assert!(world.store.delivery(own.delivery).await.unwrap().is_none());
-    // What still waits goes on.
+    // The waiting fetch continues.
     assert_eq!(world.status(half.delivery).await, DeliveryStatus::Queued);
     let held = world.claim_fetch().await;
     let fetched = lead(named(
@@ -496,7 +496,7 @@ pub async fn what_others_were_brought_with_is_emptied_and_they_stay(world: &Worl
     assert_eq!(world.all(Entity::Deals).await.len(), 2);
 }
 
-pub async fn what_comes_in_meanwhile_goes_with_the_rest(world: &World) {
+pub async fn data_that_arrives_meanwhile_is_erased_too(world: &World) {
     live(world, zulmira, "Zulmira", PHONE).await;
     let found = person(world).await;
     let erasure = begin_erasing(world, &found).await;
@@ -518,13 +518,13 @@ pub async fn what_comes_in_meanwhile_goes_with_the_rest(world: &World) {
     erase(world, &found).await;
     assert_eq!(marks(world).await, [""; 0]);
     assert!(exported(world).await.is_empty());
-    // From now on it is somebody new.
+    // From now on it is a new person.
     let item = receive(world, inbound(world, "later")).await;
     assert_eq!(item.status, ItemStatus::Converted);
     assert_ne!(item.contact_id, Some(found.id));
 }
 
-/// Nothing names what is not there.
+/// Checks that no row refers to a removed one.
 async fn is_whole(world: &World) {
     for sql in [
         "select count(*) from deals as d left join contacts as c on c.id = d.person_id
@@ -546,7 +546,9 @@ async fn is_whole(world: &World) {
     }
 }
 
-pub async fn who_is_written_to_and_writes_while_it_is_erased_leaves_nothing_behind(world: &World) {
+pub async fn a_person_who_sends_and_gets_messages_during_the_erasure_leaves_nothing_behind(
+    world: &World,
+) {
     live(world, bento, "Bento", "+5521988880002").await;
     let writes = async {
         let mut written = 0;
@@ -562,7 +564,7 @@ pub async fn who_is_written_to_and_writes_while_it_is_erased_leaves_nothing_behi
                 ),
                 Write::Notify(Box::new(notification(world, PHONE))),
             ];
-            // A batch that loses each time is tried again, as the writer does.
+            // A batch that loses a conflict is retried, as the writer does.
             while let Err(error) = world.store.commit(&batch).await {
                 assert!(matches!(error, StoreError::Contended), "{error}");
             }
@@ -579,7 +581,7 @@ pub async fn who_is_written_to_and_writes_while_it_is_erased_leaves_nothing_behi
                 Some(found) => {
                     let begun = begin_erasing(world, &found).await;
                     let all = Remaining::default();
-                    // As far as it gets while it is written to.
+                    // As many steps as succeed during the writes.
                     for _ in 0..12 {
                         if step(world, &found, begun.id, Extent::Whole(&all))
                             .await
@@ -611,7 +613,7 @@ pub async fn who_is_written_to_and_writes_while_it_is_erased_leaves_nothing_behi
     assert_eq!(left, BTreeSet::from(["\"Bento\"".to_owned()]));
 }
 
-pub async fn deliveries_that_led_to_nobody_are_listed_whole_and_removed_by_their_ids(
+pub async fn deliveries_that_led_to_no_person_are_listed_whole_and_removed_by_their_ids(
     world: &World,
 ) {
     bring(world, "Bento", vec![lead(bento(world, "L1"))]).await;
@@ -673,7 +675,7 @@ pub async fn deliveries_that_led_to_nobody_are_listed_whole_and_removed_by_their
     assert!(jobs.is_empty(), "{jobs:?}");
 }
 
-pub async fn a_delivery_of_which_a_part_led_to_nobody_is_emptied(world: &World) {
+pub async fn a_delivery_with_a_part_that_led_to_no_person_is_emptied(world: &World) {
     bring(world, "Zulmira", vec![lead(zulmira(world, "L1"))]).await;
     let person = person(world).await;
     let items = vec![
@@ -693,7 +695,7 @@ pub async fn a_delivery_of_which_a_part_led_to_nobody_is_emptied(world: &World) 
         .map(|one| (one.standing.id, one.standing.is_shared))
         .collect();
     assert_eq!(found, [(part.delivery, true)]);
-    // What led to the person itself goes with it anyway.
+    // A delivery of the person itself is removed anyway.
     let bento = world.detail(part.delivery).await.items[1].contact_id;
     let page = listed(bento.expect("a contact")).await.expect("it reads");
     assert!(page.deliveries.is_empty());
@@ -713,7 +715,7 @@ pub async fn a_delivery_of_which_a_part_led_to_nobody_is_emptied(world: &World) 
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
 }
 
-pub async fn a_delivery_with_a_lead_that_nobody_knows_yet_is_left(world: &World) {
+pub async fn a_delivery_with_an_unrouted_lead_is_left(world: &World) {
     let items = vec![
         lead(zulmira(world, "L1")),
         ItemResult::Unrouted("page 7".to_owned()),
@@ -740,7 +742,7 @@ pub async fn a_delivery_with_a_lead_that_nobody_knows_yet_is_left(world: &World)
     let detail = world.detail(part.delivery).await;
     assert!(!detail.request.body.is_empty());
     assert_eq!(detail.items.len(), 2);
-    // Whoever wants it gone all the same says so.
+    // It is removed only if the operator asks for it.
     let gone = world
         .store
         .erase_deliveries(world.workspace, record.id, &[part.delivery])
@@ -751,7 +753,7 @@ pub async fn a_delivery_with_a_lead_that_nobody_knows_yet_is_left(world: &World)
     assert_eq!(marks(world).await, [""; 0]);
 }
 
-pub async fn a_repeat_of_a_request_does_not_hear_what_it_named(world: &World) {
+pub async fn a_repeated_request_does_not_get_the_erased_names(world: &World) {
     let mut names = Vec::new();
     for (key, outcome) in [
         ("k-taken", accepted(world, "w1")),
@@ -816,11 +818,11 @@ pub async fn a_repeat_of_a_request_does_not_hear_what_it_named(world: &World) {
     }
     assert!(
         world.all(Entity::Contacts).await.is_empty(),
-        "nobody is back"
+        "no erased person is back"
     );
 }
 
-pub async fn erasures_are_listed_newest_first_and_name_nobody(world: &World) {
+pub async fn erasures_are_listed_newest_first_without_names(world: &World) {
     assert_eq!(erasures(world).await, []);
     bring(world, "Zulmira", vec![lead(zulmira(world, "L1"))]).await;
     let first = erase(world, &person(world).await).await;
@@ -855,7 +857,7 @@ pub async fn erasures_are_listed_newest_first_and_name_nobody(world: &World) {
     assert!(!MARKS.iter().any(|mark| text.contains(mark)), "{text}");
 }
 
-pub async fn a_deal_that_is_removed_is_nobodys_any_more(world: &World) {
+pub async fn a_removed_deal_is_referenced_by_nothing(world: &World) {
     let kept = bring(world, "Bento", vec![lead(bento(world, "L9"))]).await;
     live(world, zulmira, "Zulmira", PHONE).await;
     let conversations = world.all(Entity::Conversations).await;
@@ -902,7 +904,7 @@ pub async fn a_deal_that_is_removed_is_nobodys_any_more(world: &World) {
         2,
         "the person stays"
     );
-    // Its lead is still known.
+    // The source's lead is still known.
     for id in ["Z-1", "Z-2"] {
         let again = world.item(lead(zulmira(world, id))).await;
         assert_eq!(again.status, ItemStatus::Duplicate);

@@ -1,4 +1,4 @@
-//! The same lead twice is one lead.
+//! A repeated lead is one lead.
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::lead::Action;
@@ -74,7 +74,7 @@ pub async fn a_content_key_holds_for_its_window_from_the_owners_time(world: &Wor
     let within = world.item(lead(by_content(world))).await;
     assert_eq!(within.status, ItemStatus::Duplicate);
     assert_eq!(within.deal_id, first.deal_id);
-    // A repeat does not lengthen the window.
+    // A repeat does not extend the window.
     world.advance(1).await;
     let past = world.item(lead(by_content(world))).await;
     assert_eq!(past.status, ItemStatus::Converted);
@@ -84,7 +84,7 @@ pub async fn a_content_key_holds_for_its_window_from_the_owners_time(world: &Wor
     assert_eq!(after.deal_id, past.deal_id, "the key was taken over");
 }
 
-pub async fn an_update_changes_what_the_source_says_now(world: &World) {
+pub async fn an_update_changes_the_fields_that_the_source_sends(world: &World) {
     let mut new = with_phone(world.known_as("L1"), "+551191");
     new.name = Some("Rita".to_owned());
     new.title = Some("Flat".to_owned());
@@ -121,7 +121,7 @@ pub async fn an_update_changes_what_the_source_says_now(world: &World) {
     assert_eq!(deal["updated_at"], json!(world.now()));
     assert_eq!(deal["created_at"], json!(START));
     assert_eq!(world.all(Entity::Contacts).await[0]["name"], "Rita Lima");
-    // The same once more changes nothing, and stamps nothing.
+    // A repeated update changes nothing and stamps nothing.
     world.advance(60).await;
     let before = world.page(Entity::Deals, 0, None, 1).await.clock;
     let repeat = world.item(lead(new)).await;
@@ -130,7 +130,7 @@ pub async fn an_update_changes_what_the_source_says_now(world: &World) {
     assert_eq!(world.page(Entity::Deals, 0, None, 1).await.clock, before);
 }
 
-pub async fn an_update_that_has_no_room_in_its_deal_is_told_in_the_notes(world: &World) {
+pub async fn an_update_that_does_not_fit_its_deal_is_reported_in_the_notes(world: &World) {
     let long = |bytes: usize| "x".repeat(bytes);
     let mut new = world.known_as("L1");
     new.deal_props = object(json!({"message": long(30_000), "attributes": {"a": long(20_000)}}));
@@ -153,7 +153,7 @@ pub async fn an_update_that_has_no_room_in_its_deal_is_told_in_the_notes(world: 
             "lead L1: a deal's properties take at most 65536 bytes, and its message 32768 of them, so these are only in the raw delivery: deal.props.attributes"
         ]
     );
-    // What is less than before is always taken.
+    // A smaller value is always accepted.
     new.deal_props = object(json!({"message": "short", "attributes": {"a": long(40_000)}}));
     let outcome = world.commit_one(world.accept(vec![lead(new)])).await;
     assert_eq!(

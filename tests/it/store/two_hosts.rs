@@ -1,7 +1,7 @@
-//! Two hosts write to one database at once: batches that touch the same keys in
-//! opposite orders, work that both want, connections that are cut. Each host is
-//! a store of its own, as in two processes. In the end every lead that was
-//! acknowledged is there once, and no batch ended badly.
+//! Two hosts write to one database at the same time: batches that touch the same keys
+//! in opposite orders, work that both want, connections that are cut. Each host is a
+//! separate store, as in two processes. In the end every acknowledged lead is there
+//! once, and no batch has failed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use super::world::{self, World};
 const BATCHES: usize = 250;
 const WRITERS_PER_HOST: usize = 2;
 
-/// New keys that all writers bring in the same round.
+/// New keys that all writers write in the same round.
 const KEYS: u64 = 6;
 
-/// A world on a database of its own, and the stores of its two hosts.
+/// A world on its own database, and the stores of its two hosts.
 pub async fn two_hosts() -> Option<(Arc<World>, [Arc<dyn Store>; 2])> {
     let on = On::postgres().await?;
     let clock = || Arc::new(SystemClock) as _;
@@ -42,11 +42,11 @@ pub async fn two_hosts() -> Option<(Arc<World>, [Arc<dyn Store>; 2])> {
     Some((Arc::new(world), [one, other]))
 }
 
-/// Each round all writers bring the same new leads of the same new people, half
-/// of them backwards, and change some of the round before.
+/// In each round all writers write the same new leads of the same new people, half of
+/// the writers backwards, and change some leads of the previous round.
 fn opposing(world: &World, round: usize, writer: usize) -> Vec<Write> {
     let item = |round: usize, key: u64, action: Action| {
-        // A person is in two leads of a round.
+        // Each person is in two leads of a round.
         let number = format!("+55119{round:05}{:03}", key / 2);
         let mut lead = world::with_phone(world.known_as(&format!("{round}-{key}")), &number);
         lead.action = action;
@@ -74,7 +74,7 @@ fn opposing(world: &World, round: usize, writer: usize) -> Vec<Write> {
     writes
 }
 
-/// Every writer waits for the others before each round, so that they meet.
+/// The writers wait for each other before each round, so that they collide.
 async fn opposing_batches(
     world: &Arc<World>,
     hosts: &[Arc<dyn Store>; 2],
@@ -106,7 +106,7 @@ async fn opposing_batches(
     results
 }
 
-/// All rows of a feed.
+/// Returns all rows of a feed.
 pub async fn rows(world: &World, entity: Entity) -> Vec<Value> {
     let mut rows = Vec::new();
     let (mut after, mut upper) = (0, None);
@@ -130,7 +130,7 @@ fn counted<'a>(rows: &'a [Value], field: &str) -> BTreeMap<&'a str, usize> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn opposing_batches_all_commit_and_no_lead_comes_twice() {
+async fn opposing_batches_all_commit_and_no_lead_is_duplicated() {
     let Some((world, hosts)) = two_hosts().await else {
         return;
     };
@@ -162,7 +162,7 @@ async fn opposing_batches_all_commit_and_no_lead_comes_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_piece_of_work_is_one_hosts_at_a_time() {
+async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
     let Some((world, hosts)) = two_hosts().await else {
         return;
     };
@@ -212,7 +212,7 @@ async fn a_piece_of_work_is_one_hosts_at_a_time() {
     }
     let ids: BTreeSet<_> = taken.iter().map(|held| held.delivery.id).collect();
     assert_eq!((ids.len(), taken.len()), (WAITING, WAITING));
-    // Both want each of them, now that the leases are over.
+    // Both want each of them, now that the leases have expired.
     let later = until.plus(Micros::SECOND);
     let again = later.plus(Micros::MINUTE);
     for stalled in taken.iter().take(20) {
@@ -243,7 +243,7 @@ async fn a_piece_of_work_is_one_hosts_at_a_time() {
     assert!(deals.iter().all(|deal| deal["title"] == "awake"));
 }
 
-// Of this database: another test's hosts are none of ours.
+// Only of this database: hosts of other tests are left alone.
 const CUT: &str = "
 select pg_terminate_backend(pid)
 from pg_stat_activity
@@ -284,7 +284,8 @@ async fn connections_that_are_cut_lose_and_double_nothing() {
                 if now >= next {
                     let cut = knife.execute(CUT).await.expect("it may").rows_affected();
                     cuts += cut;
-                    // However slow the machine is, some get through between two cuts.
+                    // However slow the machine is, some commits succeed between two
+                    // cuts.
                     next = now + 2 * usize::try_from(cut).unwrap();
                 }
                 tokio::task::yield_now().await;
@@ -317,7 +318,7 @@ async fn connections_that_are_cut_lose_and_double_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commit_whose_answer_is_lost_is_found_out() {
+async fn the_status_of_a_commit_whose_answer_is_lost_is_looked_up() {
     let Some(on) = On::postgres().await else {
         return;
     };

@@ -1,4 +1,4 @@
-//! A store with one workspace in it, and short words for what tests do to it.
+//! A store with one workspace, and helpers for the tests.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 
 pub const START: Micros = Micros(1_750_000_000_000_000);
 
-/// Whatever a store needs to live as long as the test.
+/// The resources that must live as long as the test.
 pub type Keep = Box<dyn std::any::Any + Send + Sync>;
 
 pub struct World {
@@ -42,8 +42,8 @@ pub struct World {
 }
 
 impl World {
-    /// On a new database, with a clock that stands. None where no server can be
-    /// had, which is said.
+    /// On a new database, with a clock that stands. `None`, after printing the
+    /// reason, if no server is available.
     pub async fn on_postgres() -> Option<Self> {
         let on = On::postgres().await?;
         Some(Self::start(on).await)
@@ -68,7 +68,7 @@ impl World {
         world
     }
 
-    /// On a store that is there already.
+    /// On an existing store.
     pub async fn of(store: Arc<dyn Store>, clock: Arc<ManualClock>, keep: Keep) -> Self {
         let applied = store
             .apply(&plan("demo"), START, false)
@@ -90,22 +90,22 @@ impl World {
         }
     }
 
-    /// What a query of one number finds, past all verbs.
+    /// Runs a query of one number directly on the store.
     pub async fn rows(&self, query: &'static str) -> i64 {
         self.on.count(&self.folder, query).await
     }
 
-    /// Something changes past all verbs: see [`On::change`].
+    /// Changes the store directly: see [`On::change`].
     pub async fn change(&self, sql: &str) {
         self.on.change(&self.folder, sql).await;
     }
 
-    /// Where a store of one file is.
+    /// The folder of a store in one file.
     pub fn folder(&self) -> &std::path::Path {
         &self.folder
     }
 
-    /// Time passes, for the caller and for the store.
+    /// Moves the clock of the caller and of the store forward.
     pub async fn advance(&self, seconds: i64) {
         self.clock.advance_seconds(seconds);
         self.on.turn_clock(self.now()).await;
@@ -144,7 +144,7 @@ impl World {
         }))
     }
 
-    /// A delivery kept without items, in this state.
+    /// A delivery stored without items, in this state.
     pub fn accept_with(&self, status: DeliveryStatus) -> Write {
         let result = ConversionResult {
             status: Some(status),
@@ -165,7 +165,8 @@ impl World {
     }
 
     /// Accepts items of many megabytes. On a machine full of tests a database may
-    /// not take them in the time that a batch has; then nothing was changed.
+    /// not store them within the deadline of a batch; then nothing was changed,
+    /// and it retries.
     pub async fn long_items(&self, items: Vec<ItemResult>) -> DeliveryOutcome {
         let write = [self.accept(items)];
         for _ in 0..5 {
@@ -181,7 +182,7 @@ impl World {
         done(self.commit(&[write]).await.remove(0))
     }
 
-    /// Accepts one item alone and answers what became of it.
+    /// Accepts one item alone. Returns its outcome.
     pub async fn item(&self, item: ItemResult) -> ItemOutcome {
         self.commit_one(self.accept(vec![item]))
             .await
@@ -282,7 +283,7 @@ impl World {
         detail.expect("the delivery is stored")
     }
 
-    /// Work that is due now, held for a minute.
+    /// Claims the work that is due now, for a minute.
     pub async fn claim(&self, limit: u32) -> Vec<Job> {
         let until = self.now().plus(Micros::MINUTE);
         self.store
@@ -305,7 +306,7 @@ impl World {
         held.expect("it claims").expect("it is free")
     }
 
-    /// A whole replay of a delivery: claim, convert, commit.
+    /// Replays a delivery: claim, convert, commit.
     pub async fn replay(
         &self,
         id: DeliveryId,
@@ -415,7 +416,7 @@ pub fn json_of(page: &ExportPage) -> Vec<Value> {
         .collect()
 }
 
-/// What a key of the workspace opens.
+/// The scope of a key of the workspace.
 pub async fn scope(store: &dyn Store, workspace: WorkspaceId) -> Scope {
     let key = key(store, workspace).await;
     let caller = store.authenticate(&key.digest()).await.expect("it reads");
@@ -424,7 +425,7 @@ pub async fn scope(store: &dyn Store, workspace: WorkspaceId) -> Scope {
         .expect("it is a workspace's key")
 }
 
-/// A new key of the workspace.
+/// Makes a key of the workspace.
 pub async fn key(store: &dyn Store, workspace: WorkspaceId) -> PlainKey {
     let key = PlainKey::generate(KeyKind::Workspace);
     let record = KeyRecord {

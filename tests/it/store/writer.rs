@@ -12,15 +12,15 @@ use tokio::task::JoinSet;
 use super::world::*;
 
 leadhost_tests::on_every_store! {
-    each_of_a_crowd_hears_its_own_answer,
+    each_of_many_writers_gets_its_own_answer,
     a_flood_of_one_connection_does_not_keep_another_waiting,
     a_wrong_write_fails_alone,
     background_writes_are_committed_too,
-    a_shutdown_commits_what_waits_and_takes_no_more,
-    past_its_bound_the_queue_says_that_it_is_busy,
+    a_shutdown_commits_waiting_writes_and_accepts_no_more,
+    past_its_bound_the_queue_reports_that_it_is_busy,
 }
 
-/// Submits all at once and answers in the order of the writes.
+/// Submits all writes at once. Returns the results in their order.
 async fn submit_all(writer: &Writer, writes: Vec<Write>) -> Vec<Result<Written, StoreError>> {
     let mut tasks = JoinSet::new();
     for (at, write) in writes.into_iter().enumerate() {
@@ -32,7 +32,7 @@ async fn submit_all(writer: &Writer, writes: Vec<Write>) -> Vec<Result<Written, 
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-async fn each_of_a_crowd_hears_its_own_answer(on: On) {
+async fn each_of_many_writers_gets_its_own_answer(on: On) {
     let world = World::start(on).await;
     for (round, max_batch) in (1..).zip([limits::WRITES_PER_COMMIT, 7, 1]) {
         let writer = Writer::with_max_batch(Arc::clone(&world.store), max_batch);
@@ -55,7 +55,7 @@ async fn a_flood_of_one_connection_does_not_keep_another_waiting(on: On) {
     let mut tasks = JoinSet::new();
     for number in 0..=2 * limits::WRITES_OF_ONE {
         let mut delivery = world.delivery();
-        // The last one is another's.
+        // The last one belongs to another connection.
         let is_others = number == 2 * limits::WRITES_OF_ONE;
         if is_others {
             delivery.connection = world.portal.clone();
@@ -83,7 +83,7 @@ async fn a_wrong_write_fails_alone(on: On) {
         .await;
     let writes = (0..20)
         .map(|n| match n {
-            // A delivery that is stored already: a defect of the caller.
+            // A delivery that is already stored: a defect of the caller.
             7 | 13 => world.accept_as(known.clone(), vec![lead(world.lead())]),
             _ => world.accept(vec![lead(world.lead())]),
         })
@@ -106,7 +106,7 @@ async fn background_writes_are_committed_too(on: On) {
     assert_eq!(world.all(Entity::Deals).await.len(), 2);
 }
 
-async fn a_shutdown_commits_what_waits_and_takes_no_more(on: On) {
+async fn a_shutdown_commits_waiting_writes_and_accepts_no_more(on: On) {
     let world = World::start(on).await;
     let writer = Writer::with_max_batch(Arc::clone(&world.store), 3);
     let mut tasks = JoinSet::new();
@@ -114,7 +114,7 @@ async fn a_shutdown_commits_what_waits_and_takes_no_more(on: On) {
         let (writer, write) = (writer.clone(), world.accept(vec![lead(world.lead())]));
         tasks.spawn(async move { writer.submit(write).await });
     }
-    // Each has its place in the queue before the end is asked for.
+    // Each has its place in the queue before the shutdown is requested.
     tokio::task::yield_now().await;
     writer.shutdown().await;
     for answer in tasks.join_all().await {
@@ -126,11 +126,11 @@ async fn a_shutdown_commits_what_waits_and_takes_no_more(on: On) {
     writer.shutdown().await;
 }
 
-async fn past_its_bound_the_queue_says_that_it_is_busy(on: On) {
+async fn past_its_bound_the_queue_reports_that_it_is_busy(on: On) {
     let world = World::start(on).await;
     let writer = Writer::start(Arc::clone(&world.store));
     let past = 10;
-    // One connection has half of the places; the rest is for others.
+    // One connection may use half of the places; the rest is for others.
     let places = limits::WRITES_WAITING / 2;
     let writes = (0..places + past)
         .map(|_| world.accept(Vec::new()))

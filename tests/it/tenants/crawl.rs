@@ -1,4 +1,5 @@
-//! Every request that a partner or a data client can make, about whatever house.
+//! Every request that a partner or a data client can make, about the things of any
+//! house.
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::house::{House, text};
 
-/// One request, with one house's keys and about one house's things.
+/// One request, with the keys of one house, about the things of a house.
 pub struct Request {
     method: &'static str,
     target: String,
@@ -15,9 +16,9 @@ pub struct Request {
     key: (&'static str, String),
     body: Value,
     more: Vec<(&'static str, String)>,
-    /// The words that it takes from the house that it is about.
+    /// The words that it contains of the house that it is about.
     words: Vec<String>,
-    /// Its answer has something of that house in it.
+    /// Whether its answer contains something of that house.
     pub shows: bool,
 }
 
@@ -59,7 +60,7 @@ impl Request {
         }
     }
 
-    /// A text that says this request's words, with the other's in their place.
+    /// Replaces the words of the other request in a text by those of this one.
     pub fn in_the_words_of(&self, other: &Self, said: &str) -> String {
         let pairs = self.words.iter().zip(&other.words);
         pairs.fold(said.to_owned(), |said, (mine, theirs)| {
@@ -68,12 +69,13 @@ impl Request {
     }
 }
 
-/// The requests that one house makes.
+/// The requests of one house.
 pub struct Requests {
     partner_key: String,
     workspace_key: String,
     token: String,
-    /// What it changes when it names what somebody else has.
+    /// The things that it changes itself when a request names things of another
+    /// house.
     deal: String,
     ticket: String,
     instance: i64,
@@ -108,7 +110,7 @@ impl Requests {
         }
     }
 
-    /// All of them, in one order, about the things of this house.
+    /// All requests about the things of this house, in a fixed order.
     pub fn about(&self, house: &House) -> Vec<Request> {
         let get = |key, target: String| self.with(key, "GET", target, house);
         let deal = |query: &str| get(Key::Partner, format!("/deal?{query}"));
@@ -152,7 +154,7 @@ impl Requests {
             }
         }
         requests.extend(self.changes(house));
-        // What names nobody's things: everything, of one's own house.
+        // Requests that name nothing: they return everything of one's own house.
         for entity in ["conversations", "messages", "contacts", "deals"] {
             requests.push(get(
                 Key::Workspace,
@@ -198,7 +200,7 @@ impl Requests {
                 "source": "site", "messageTemplate": house.template, "replacements": ["Ana"],
             }),
         );
-        // So that repeats of it are one.
+        // So that repeats of it are one message.
         notify.more.push((
             "idempotency-key",
             format!("{}-crawl", house.idempotency_key),
@@ -239,7 +241,7 @@ impl Requests {
         ]
     }
 
-    /// Requests with the cursors that the other house is given, each with its cursor.
+    /// The requests with the cursors that the other house got, each with its cursor.
     pub async fn with_cursors_of(&self, host: &Host, other: &House) -> Vec<(Request, String)> {
         let theirs = Self::of(other);
         let mut found = Vec::new();
@@ -271,7 +273,8 @@ impl Request {
 }
 
 impl House {
-    /// What an answer may say again because it was asked for, longest first.
+    /// The words that an answer may repeat because they were in the request, longest
+    /// first.
     fn words(&self) -> Vec<String> {
         let lower = self.word.to_lowercase();
         vec![

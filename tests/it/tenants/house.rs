@@ -1,12 +1,13 @@
-//! A workspace whose every field carries its word.
+//! A workspace with its own word in every field.
 
 use leadhost_tests::{Answer, Host};
 use serde_json::{Value, json};
 
-/// How its phones end: two people's, one's whom nothing reaches, and its own.
+/// The endings of its phones: two people's, an unreachable person's, and its own
+/// number.
 pub const PHONES: [&str; 4] = ["0001", "0002", "0009", "8888"];
 
-/// What there is of it to ask for.
+/// The things that requests can name.
 #[derive(Clone)]
 pub struct House {
     pub word: String,
@@ -23,7 +24,7 @@ pub struct House {
     pub owner_email: String,
     pub product: String,
     pub product_id: String,
-    /// The channel's id of the message that failed, and the code that it failed with.
+    /// The channel's id of the failed message, and its error code.
     pub channel_id: String,
     pub error_code: String,
     pub template: String,
@@ -31,7 +32,7 @@ pub struct House {
 }
 
 impl House {
-    /// Declares it, and lets everything happen in it once.
+    /// Declares the workspace, and creates one of everything in it.
     pub async fn build(host: &Host, (word, phone): (&str, &str)) -> Self {
         let lower = word.to_lowercase();
         let file = file(word, &lower, phone);
@@ -88,7 +89,7 @@ impl House {
         let events = json!({"events": [said]});
         host.post(voice).json(&events).send().await.expect(200);
 
-        // The next one fails at the provider.
+        // The next message fails at the provider.
         let other = format!("{}9", &self.phone[..self.phone.len() - 1]);
         self.notify(host, &other, &format!("{lower}-fails")).await;
 
@@ -119,7 +120,7 @@ impl House {
         self.channel_id = ids.expect("a message went out").to_owned();
     }
 
-    /// A lead of the form: its deal.
+    /// Sends a lead of the form. Returns its deal.
     async fn lead(&self, host: &Host, form: &str, id: &str, last: &str) -> String {
         let word = &self.word;
         let phone = format!("{}{last}", &self.phone[..self.phone.len() - 4]);
@@ -147,7 +148,7 @@ impl House {
         super::Request::notify(self, phone, key).send(host).await
     }
 
-    /// All rows of an export.
+    /// Returns all rows of an export.
     pub async fn rows(&self, host: &Host, entity: &str) -> Vec<Value> {
         let key = format!("Bearer {}", self.workspace_key);
         let ask = host.get(&format!("/v1/export/{entity}?limit=1000"));
@@ -156,7 +157,7 @@ impl House {
         page["data"].as_array().expect("rows").clone()
     }
 
-    /// The same house with ids and words that nobody has, as long as the other's.
+    /// The same house with unknown ids and words of the same length.
     pub fn nobodys(&self) -> Self {
         let id = |last: u8| format!("019cae2b-3f61-7a52-8a10-5c3e2d1f0a{last:02x}");
         Self {

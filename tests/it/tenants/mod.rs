@@ -1,6 +1,6 @@
-//! Two workspaces on one service, each with a word of its own in every field. What
-//! is asked with the keys of one, by whatever ids, cursors and filters, shows no
-//! byte of the other: not in a body, a header, a line of the log or a metric.
+//! Two workspaces on one service, each with its own word in every field. Requests with
+//! the keys of one, for any ids, cursors and filters, show no byte of the other: not in a
+//! body, a header, a line of the log or a metric.
 
 mod crawl;
 mod house;
@@ -12,12 +12,12 @@ use crawl::{Request, Requests};
 use house::{House, PHONES};
 
 leadhost_tests::on_every_store! {
-    what_one_workspace_asks_shows_nothing_of_the_other,
+    requests_of_one_workspace_show_nothing_of_the_other,
     a_contact_of_both_is_a_person_of_each,
 }
 
-/// The words, and the beginnings of phones, that mark the two. What is random or
-/// measured may have the digits of a beginning by chance, but not those of a whole phone.
+/// The words and the prefixes of phones that mark the two. Random or measured values may
+/// contain the digits of a prefix by chance, but not those of a whole phone.
 const MINE: (&str, &str) = ("Quixaba", "+551198646");
 const THEIRS: (&str, &str) = ("Zwyrmark", "+551198817");
 
@@ -32,7 +32,7 @@ async fn houses(on: On) -> (Host, House, House) {
     (host, mine, theirs)
 }
 
-/// Waits until no message is under way: nothing changes any more by itself.
+/// Waits until no message is in flight: nothing changes by itself any more.
 async fn comes_to_rest(host: &Host) {
     until("all messages are out or failed", async || {
         let sends = host.count("select count(*) from sends").await;
@@ -41,7 +41,7 @@ async fn comes_to_rest(host: &Host) {
     .await;
 }
 
-/// No byte of it says anything of their house.
+/// Checks that no byte belongs to the other house.
 #[track_caller]
 fn is_clean(what: &str, text: &str) {
     let national = &THEIRS.1[3..];
@@ -57,13 +57,13 @@ fn is_clean(what: &str, text: &str) {
     }
 }
 
-async fn what_one_workspace_asks_shows_nothing_of_the_other(on: On) {
+async fn requests_of_one_workspace_show_nothing_of_the_other(on: On) {
     let (host, mine, theirs) = houses(on).await;
     let requests = Requests::of(&mine);
     let with_their_cursors = requests.with_cursors_of(&host, &theirs).await;
     let log = Log::capture();
 
-    // With what is one's own: there is something to see, and it is one's own.
+    // Requests for one's own things: they show something, and only one's own.
     for request in requests.about(&mine) {
         let answer = request.send(&host).await;
         assert!(answer.status < 300, "{request}: {:?}", answer.body);
@@ -75,17 +75,17 @@ async fn what_one_workspace_asks_shows_nothing_of_the_other(on: On) {
         );
     }
 
-    // What was begun goes out beside the requests, and changes what is exported.
+    // Messages that the requests began go out in the background, and change the exports.
     comes_to_rest(&host).await;
 
-    // What is theirs is what nobody has.
+    // Things of the other house look like unknown things.
     let nobodys = mine.nobodys();
     let foreign = requests.about(&theirs);
     for (foreign, unknown) in foreign.iter().zip(requests.about(&nobodys)) {
         let (theirs_answer, unknown_answer) =
             (foreign.send(&host).await, unknown.send(&host).await);
         is_clean(&unknown.to_string(), &whole(&unknown_answer));
-        // What was asked for may be said again, as it was asked.
+        // An answer may repeat what the request named, as it named it.
         let said = foreign.in_the_words_of(&unknown, &text(&theirs_answer.body));
         assert_eq!(said, text(&unknown_answer.body), "{foreign}");
         assert_eq!(theirs_answer.status, unknown_answer.status, "{foreign}");
@@ -96,7 +96,7 @@ async fn what_one_workspace_asks_shows_nothing_of_the_other(on: On) {
         );
     }
 
-    // Their cursors lead nowhere, and say nothing.
+    // Cursors of the other house are refused and reveal nothing.
     for (request, cursor) in with_their_cursors {
         let answer = request.send(&host).await;
         assert_eq!(answer.status, 400, "{request}");
@@ -105,7 +105,7 @@ async fn what_one_workspace_asks_shows_nothing_of_the_other(on: On) {
     }
 
     let log = log.take();
-    assert!(log.contains("answered"), "the log was heard");
+    assert!(log.contains("answered"), "the log was captured");
     is_clean("the log", &log);
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
     let metrics = without_connections(metrics.text());
@@ -113,7 +113,8 @@ async fn what_one_workspace_asks_shows_nothing_of_the_other(on: On) {
     assert!(!metrics.contains(MINE.0));
 }
 
-/// Metrics without the names of connections: operators give these, and count by them.
+/// Metrics without the names of connections: operators choose these, and metrics are
+/// counted by them.
 fn without_connections(metrics: &str) -> String {
     let mut parts = metrics.split("connection=\"");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -148,7 +149,7 @@ fn text(body: &[u8]) -> String {
     String::from_utf8_lossy(body).into_owned()
 }
 
-/// Everything that the answer says.
+/// Everything in the answer.
 fn whole(answer: &leadhost_tests::Answer) -> String {
     let mut said = text(&answer.body);
     for (name, value) in &answer.headers {
@@ -161,7 +162,7 @@ fn shows_mine(answer: &leadhost_tests::Answer) -> bool {
     text(&answer.body).contains(MINE.0)
 }
 
-/// The names of the headers, and the values of those that say something of the answer.
+/// The names of the headers, and the values of those that describe the answer.
 fn headers(answer: &leadhost_tests::Answer) -> Vec<(String, String)> {
     let mut headers: Vec<_> = answer
         .headers

@@ -1,4 +1,5 @@
-//! Many requests at once over one connection, over cleartext with prior knowledge.
+//! Many concurrent requests over one connection, in clear text with prior
+//! knowledge.
 
 use std::time::Duration;
 
@@ -77,7 +78,7 @@ async fn a_host_that_is_not_the_authority_is_refused() {
 }
 
 #[tokio::test]
-async fn a_drain_answers_what_has_begun_and_ends_the_connection() {
+async fn a_drain_answers_running_requests_and_ends_the_connection() {
     let host = Host::working(On::Sqlite).await;
     host.converter(guests::rust_component("converter-mapping"))
         .await;
@@ -96,7 +97,7 @@ async fn a_drain_answers_what_has_begun_and_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn who_begins_and_asks_nothing_is_sent_away() {
+async fn a_client_that_asks_nothing_is_disconnected() {
     let host = Host::start(Options::on(On::Sqlite).with("server.header_seconds", 1)).await;
     let mut stream = host.raw().await;
     let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];

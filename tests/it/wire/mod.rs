@@ -1,4 +1,4 @@
-//! HTTP/2 and TLS, as clients speak them to the outer addresses.
+//! HTTP/2 and TLS on the outer addresses, from the client's side.
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 mod http2;
 mod tls;
 
-/// A client that knows that HTTP/2 is served there.
+/// A client with prior knowledge of HTTP/2.
 struct Client {
     sender: SendRequest<Full<Bytes>>,
     /// Ends with the connection.
@@ -32,7 +32,7 @@ impl Client {
         }
     }
 
-    /// The answer to a request that is on its way when this returns.
+    /// Sends a request, and returns a future of its answer.
     async fn ask(
         &mut self,
         request: Request<Full<Bytes>>,

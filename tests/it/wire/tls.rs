@@ -1,5 +1,5 @@
-//! TLS from files: what clients agree on, what they hear who do not speak it, and
-//! how a certificate is renewed.
+//! TLS from files: protocol negotiation, clients without TLS, and the renewal of
+//! a certificate.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ fn pem(what: &str, der: &[u8]) -> String {
     format!("-----BEGIN {what}-----\n{text}\n-----END {what}-----\n")
 }
 
-/// A connection with what both sides prefer of this.
+/// Opens a connection with the protocol that both sides prefer.
 async fn connect(
     host: &Host,
     trusted: &CertificateDer<'static>,
@@ -124,24 +124,24 @@ async fn a_client_gets_the_protocol_that_it_asks_for() {
         let said = say(&mut stream, ask).await;
         assert!(said.starts_with("HTTP/1.1 401 "), "{said}");
     }
-    // Of two names of the service the certificate is of one.
+    // The certificate covers one of the service's two names.
     let stranger = certificate().cert.der().clone();
     assert!(connect(&host, &stranger, &[]).await.is_err());
 }
 
 #[tokio::test]
-async fn who_speaks_no_tls_hears_that_it_is_asked_for() {
+async fn a_client_without_tls_gets_the_https_address() {
     let (files, _) = Files::new();
     let host = Host::start(files.options()).await;
     let answer = host.get("/deal").send().await.expect(400);
     let message = answer.json()["message"].to_string();
     assert!(message.contains("https://"), "{message}");
-    // Operators are on the machine itself.
+    // Operators connect on the machine itself.
     host.admin("GET", "/health/live").send().await.expect(200);
 }
 
 #[tokio::test]
-async fn who_does_not_end_a_handshake_is_sent_away() {
+async fn a_client_that_does_not_finish_the_handshake_is_disconnected() {
     let (files, _) = Files::new();
     let host = Host::start(files.options().with("server.header_seconds", 1)).await;
     let mut stream = host.raw().await;
@@ -160,7 +160,8 @@ async fn a_certificate_that_changes_is_served_and_one_that_is_broken_is_not() {
     let mut client = Client::over(stream.expect("a connection")).await;
     client.ask(get("/deal")).await.await.expect("an answer");
 
-    // A key that is not the certificate's: what was served is.
+    // With a key that does not belong to the certificate, the previous one stays
+    // in use.
     files.write("key.pem", &key_of(&certificate()));
     files.write("cert.pem", "no certificate");
     connect(&host, &first, &[]).await.expect("the one before");
@@ -174,7 +175,7 @@ async fn a_certificate_that_changes_is_served_and_one_that_is_broken_is_not() {
     .await
     .expect("the new certificate is served");
     assert!(connect(&host, &first, &[]).await.is_err());
-    // Who was connected goes on.
+    // An open connection continues.
     client.ask(get("/deal")).await.await.expect("an answer");
 }
 
@@ -205,7 +206,7 @@ fn a_start_names_the_file_that_is_no_certificate() {
     check(&["cannot read server.tls_key = ", "key.pem"]);
 }
 
-/// Why the program does not start with these files.
+/// Returns why the program does not start with these files.
 fn refusal(files: &Files) -> String {
     let setting = |key: &str, name: &str| format!("server.{key}={}", files.path(name).display());
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,9 +1,10 @@
-//! What the repository's tasks ask the tests about PostgreSQL:
+//! PostgreSQL for the repository's tasks:
 //!
-//! - `database` makes an empty one, says its address, and removes it when its
-//!   input ends;
-//! - `find` says which server they would use, or why there is none (status 1);
-//! - `sweep` removes what ended runs have left on a server that is not private.
+//! - `database` creates an empty database, prints its address, and drops it
+//!   when standard input ends;
+//! - `find` prints the server that the tests would use, or the reason why there
+//!   is none (exit status 1);
+//! - `sweep` drops what earlier runs have left on a server that is not private.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -22,7 +23,7 @@ async fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             };
             println!("{}", database.url());
-            // Whoever asked for it holds the other end.
+            // The caller holds the other end.
             let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         }
         Some("find") => match postgres::how().await {

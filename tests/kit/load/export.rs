@@ -1,4 +1,4 @@
-//! What is in the exports in the end, against what was acknowledged.
+//! Compares the exports with what was acknowledged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use super::{HOPELESS, LOOK};
 use crate::client::Ask;
 use crate::way::until;
 
-/// How often each external id is in the export of deals.
+/// Returns how often each external id is in the export of deals.
 pub async fn export(to: SocketAddr, key: &str) -> BTreeMap<String, usize> {
     let mut deals = BTreeMap::new();
     for (id, _) in rows(to, key).await {
@@ -20,13 +20,14 @@ pub async fn export(to: SocketAddr, key: &str) -> BTreeMap<String, usize> {
     deals
 }
 
-/// Every row of the export of deals: external id and stamp.
+/// Returns every row of the export of deals: external id and stamp.
 pub(super) async fn rows(to: SocketAddr, key: &str) -> Vec<(String, String)> {
     let deals = exported(to, key, "deals").await;
     deals.iter().map(named).collect()
 }
 
-/// Every row of an export, by a client that comes again when it is told to.
+/// Returns every row of an export, with a client that retries when it is asked
+/// to.
 pub async fn exported(to: SocketAddr, key: &str, entity: &str) -> Vec<Value> {
     let mut rows = Vec::new();
     let mut cursor = None::<String>;
@@ -55,11 +56,11 @@ pub(super) fn named(row: &Value) -> (String, String) {
     (text("external_id"), text("cursor_at"))
 }
 
-/// Waits until everything acknowledged is in the export: what was answered
-/// `queued` is converted soon after.
+/// Waits until every acknowledged lead is in the export: one that was answered
+/// `queued` is converted a little later.
 ///
 /// # Panics
-/// When something acknowledged does not come, or something came twice.
+/// If an acknowledged lead does not appear, or if a lead appears twice.
 pub async fn assert_each_once(to: SocketAddr, key: &str, acknowledged: &BTreeSet<String>) {
     let end = Instant::now() + HOPELESS;
     loop {

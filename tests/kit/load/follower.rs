@@ -1,4 +1,4 @@
-//! A data client that goes on while senders send, and that must see everything.
+//! A data client that pulls while senders send, and that must miss nothing.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,8 +12,8 @@ use super::export::{named, rows};
 use super::{HOPELESS, LOOK, Targets};
 use crate::client::Ask;
 
-/// A data client that follows the deals: it asks again and again from the
-/// greatest stamp that it has seen, whichever host answers.
+/// A data client that follows the deals: it pulls repeatedly from the greatest stamp
+/// that it has seen, from whichever host answers.
 pub struct Follower {
     ended: Arc<AtomicBool>,
     seen: Arc<Mutex<BTreeMap<String, String>>>,
@@ -33,10 +33,10 @@ impl Follower {
         Self { ended, seen, task }
     }
 
-    /// Ends it: what it has seen is all that there is, as a full export has it.
+    /// Stops it, after checking that it has seen everything that a full export has.
     ///
     /// # Panics
-    /// When a row was passed over.
+    /// If it missed a row.
     pub async fn assert_saw_all(self, to: SocketAddr, key: &str) {
         let all = rows(to, key).await;
         let last = all.iter().map(|(_, stamp)| stamp.clone()).max();
@@ -81,7 +81,8 @@ async fn follow(
         let page = Ask::new(targets.pick(turn), Method::GET, &target)
             .header("authorization", &format!("Bearer {key}"))
             .try_send();
-        // A host that is down or has no database is asked again, as is the next one.
+        // If a host is down or has no database, it is asked again, and so is the
+        // next one.
         let page = tokio::time::timeout(HOPELESS / 20, page).await;
         if let Ok(Some(answer)) = page
             && answer.status == 200

@@ -1,9 +1,9 @@
-//! Notifications as a load: the request of one, and what its answer says.
+//! Notifications as a load: the request of one, and the meaning of its answer.
 //!
-//! A notification's id is what its message is about, so that a message that is
-//! exported or that a provider took tells which notification it is of. Every
-//! second one, by the last digit of its id, names itself by an `Idempotency-Key`,
-//! and only those are ever sent again; some of them although they were answered.
+//! The id of a notification is in the text of its message, so that an exported or
+//! accepted message shows which notification it belongs to. Every second
+//! notification, by the last digit of its id, has an `Idempotency-Key`. Only
+//! those are ever sent again, and some of them although they were answered.
 
 use http_body_util::Full;
 use hyper::Request;
@@ -12,11 +12,11 @@ use serde_json::json;
 
 use super::{Told, person};
 
-/// Who notifies, and through which instance.
+/// The partner that notifies, and the instance.
 #[derive(Clone, Debug)]
 pub struct Notifications {
     pub instance: i64,
-    /// The partner's.
+    /// The partner's key.
     pub key: String,
 }
 
@@ -50,7 +50,7 @@ impl Notifications {
         })
     }
 
-    /// The notification that a message is of, by what people read in it.
+    /// Returns the notification that a message belongs to, from its text.
     pub fn id_in(content: &str) -> Option<&str> {
         let rest = content.strip_prefix("Olá ")?;
         rest.strip_suffix(", aqui é da Casa Verde.")
@@ -74,7 +74,8 @@ pub(super) fn message_of(answer: &Told) -> Option<String> {
     message.filter(|_| answer.status == 200).map(str::to_owned)
 }
 
-/// Refused for now, or still under way, in the shape of this endpoint's errors.
+/// Whether the answer is a temporary refusal, or reports that the first request
+/// is still running, in the error format of this endpoint.
 pub(super) fn is_a_refusal(answer: &Told) -> Result<(), &'static str> {
     if ![503, 409].contains(&answer.status) {
         return Err("not a refusal for now");

@@ -1,10 +1,9 @@
-//! Databases that come and go with a test.
+//! Databases that are created and dropped with a test.
 //!
-//! On a server where we are the superuser the databases belong to a role of
-//! ordinary rights (it may log in and make roles), as the service's does, so
-//! that a test notices what only a superuser could. Every name has the number
-//! of this run in it: what a run leaves behind on a server of others, the next
-//! one removes.
+//! If we are the superuser of the server, the databases belong to an ordinary role
+//! (it may log in and create roles), as the service's do, so that a test detects
+//! what only a superuser could do. Every name contains the number of this run. The
+//! next run drops what a run leaves behind on a shared server.
 
 use std::str::FromStr as _;
 use std::sync::{Arc, mpsc};
@@ -19,18 +18,18 @@ use tokio::sync::Mutex;
 use url::Url;
 use uuid::Uuid;
 
-/// With what the name of everything begins that the tests make on a server.
+/// The prefix of everything that the tests create on a server.
 pub const PREFIX: &str = "leadhost_test_";
 
-/// An order of texts that is not that of their bytes, as most servers have it.
+/// A collation that differs from byte order, as most servers have it.
 const LOCALE: &str =
     "template template0 encoding 'UTF8' locale_provider icu icu_locale 'pt-BR' locale 'C'";
 
-/// The role that the service serves as. All databases of a server share it.
+/// The role that the service runs as. All databases of a server share it.
 const SERVICE: &str = "leadhost_service";
 
-/// Puts a clock that a test turns in the place of the one that the service
-/// reads in the database.
+/// Replaces the clock that the service reads in the database with one that a test
+/// controls.
 const CLOCK: &str = "
 create schema test_clock;
 create table test_clock.now (us bigint, shift bigint not null);
@@ -46,28 +45,28 @@ return (
 
 const TURN: &str = "update test_clock.now set us = $1, shift = $2";
 
-/// Dropping one database makes the server write out all that is not on disk
-/// yet; of many at once only the first costs that.
+/// Dropping a database makes the server write out everything that is not on disk
+/// yet. If many are dropped together, only the first one pays for that.
 const DROPPED_AT_ONCE: usize = 16;
 
-/// Who owns the databases of this run, and who makes them.
+/// The owner of this run's databases, and the account that creates them.
 #[derive(Clone, Debug)]
 pub struct Owner {
-    /// Of this run: a part of every name.
+    /// Identifies the run: a part of every name.
     run: String,
-    /// May make databases.
+    /// An account that may create databases.
     admin: Url,
-    /// Owns them: the admin itself where it is no superuser.
+    /// The account that owns them: the admin itself if it is not a superuser.
     owner: Url,
 }
 
-/// A database of one test; it is dropped with this.
+/// The database of one test. It is dropped with this value.
 pub struct Database {
     name: String,
     url: String,
     admin_url: String,
     dropped: Option<mpsc::Sender<String>>,
-    /// By which the clock of this database is turned, once it was.
+    /// The connection that sets the clock of this database, once that was set.
     clock: Mutex<Option<PgConnection>>,
 }
 
@@ -76,12 +75,12 @@ impl Database {
         &self.name
     }
 
-    /// As its owner: what the service is given.
+    /// The URL for the owner: the service gets this one.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// As the one who made it: the superuser, where we are one.
+    /// The URL for the account that created it: the superuser, if we are one.
     pub fn admin_url(&self) -> &str {
         &self.admin_url
     }
@@ -94,7 +93,7 @@ impl Database {
         open(&self.admin_url).await
     }
 
-    /// Whether these bytes stand in any row, as text or within bytes.
+    /// Whether these bytes are in any row, as text or within bytes.
     pub async fn keeps(&self, needle: &str) -> bool {
         // The owner sees the rows of every workspace.
         let mut connection = self.connect().await;
@@ -124,18 +123,18 @@ impl Database {
         false
     }
 
-    /// Makes the clock that stamps rows in this database stand at this moment.
+    /// Stops the clock that stamps rows in this database at this moment.
     ///
     /// # Panics
-    /// When the service has not made its tables.
+    /// If the service has not created its tables.
     pub async fn turn_clock(&self, now: Micros) {
         self.set_clock(Some(now), 0).await;
     }
 
-    /// Makes that clock run as the server's does, but ahead by so many microseconds.
+    /// Lets that clock run like the server's, but this many microseconds ahead.
     ///
     /// # Panics
-    /// When the service has not made its tables.
+    /// If the service has not created its tables.
     pub async fn shift_clock(&self, shift: i64) {
         self.set_clock(None, shift).await;
     }
@@ -161,7 +160,7 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         if let Some(dropped) = &self.dropped {
-            // Without a keeper the process is at its end.
+            // Without a keeper the process is about to end.
             let _ = dropped.send(std::mem::take(&mut self.name));
         }
     }
@@ -170,7 +169,7 @@ impl Drop for Database {
 /// Opens a connection.
 ///
 /// # Panics
-/// When the server does not let us.
+/// If the server refuses.
 pub async fn connect(url: &Url) -> PgConnection {
     open(url.as_str()).await
 }
@@ -183,12 +182,12 @@ async fn open(url: &str) -> PgConnection {
         .expect("the server lets us in")
 }
 
-/// A name for this run: a part of every name.
+/// The number of this run: a part of every name.
 pub fn run() -> String {
     Uuid::new_v4().simple().to_string()[..12].to_owned()
 }
 
-/// The owner of a run's databases on a server that the URL reaches.
+/// The owner of a run's databases on the server at this URL.
 pub async fn owner(admin: &Url, run: String) -> Result<Owner, sqlx::Error> {
     let mut connection = PgConnectOptions::from_str(admin.as_str())?
         .connect()
@@ -205,7 +204,7 @@ pub async fn owner(admin: &Url, run: String) -> Result<Owner, sqlx::Error> {
             format!("create role {role} login createrole password '{password}'"),
         )
         .await?;
-        // Made by another's service, it does not belong to our role by itself.
+        // A role that another service created does not belong to ours automatically.
         execute(
             &mut connection,
             format!(
@@ -220,7 +219,7 @@ pub async fn owner(admin: &Url, run: String) -> Result<Owner, sqlx::Error> {
         let named = owner.set_username(&role).is_ok()
             && owner.set_password(Some(&password.to_string())).is_ok();
         debug_assert!(named, "an address of a server has room for a name");
-        // A socket may let in only who has the account's name.
+        // A socket may admit only the account's own name.
         let mut entered = enter(&owner).await;
         if entered.is_err() && owner.query().is_some() {
             owner.set_query(None);
@@ -243,14 +242,14 @@ async fn enter(url: &Url) -> Result<(), sqlx::Error> {
     options.connect().await?.close().await
 }
 
-/// A new database on a server that is the test's alone.
+/// A new database on a private server of the test.
 pub async fn alone(admin: Url) -> Database {
     let owner = owner(&admin, run()).await.expect("our own server");
     owner.database(None, None).await
 }
 
 impl Owner {
-    /// A new database, empty or copied; dropped by the keeper.
+    /// Creates a database, empty or from a template. The keeper drops it.
     pub async fn database(&self, template: Option<&str>, keeper: Option<&Keeper>) -> Database {
         let name = self.new_name();
         let mut connection = connect(&self.admin).await;
@@ -261,7 +260,7 @@ impl Owner {
         let create = |like: &str| format!("create database {name} owner {} {like}", self.name());
         let mut made = execute(&mut connection, create(&like)).await;
         if made.is_err() && template.is_none() {
-            // A server that was built without ICU.
+            // The server was built without ICU.
             made = execute(&mut connection, create("")).await;
         }
         made.expect("the server makes a database");
@@ -279,14 +278,14 @@ impl Owner {
         }
     }
 
-    /// A database as the service leaves it at its first start, which nobody
-    /// enters any more; its name.
+    /// Creates a database as the service leaves it at its first start, and closes it
+    /// to connections. Returns its name.
     pub async fn template(&self) -> String {
         let database = self.database(None, None).await;
         let store = postgres::open(database.url(), 2, Arc::new(SystemClock)).await;
         drop(store.expect("the service makes its tables"));
         let mut connection = database.connect().await;
-        // Each copy is a store of its own.
+        // Each copy becomes a store of its own.
         let forgotten = connection.execute("delete from leadhost.store").await;
         forgotten.expect("the service made its tables");
         drop(connection);
@@ -313,7 +312,7 @@ impl Owner {
         format!("{PREFIX}{}_{}", self.run, &unique[..12])
     }
 
-    /// As SQL names it.
+    /// The name, quoted for SQL.
     fn name(&self) -> String {
         if self.owner == self.admin {
             "current_user".to_owned()
@@ -323,14 +322,14 @@ impl Owner {
     }
 }
 
-/// A thread that is there as long as the process: its connection tells other
-/// runs that this one is alive, and it drops databases behind the tests' backs.
+/// A thread that lives as long as the process: its connection shows other runs that
+/// this one is alive, and it drops databases in the background.
 pub struct Keeper {
     dropped: mpsc::Sender<String>,
 }
 
 impl Keeper {
-    /// Before anything of this run is made.
+    /// Call it before anything of this run is created.
     pub fn start(admin: &Url, run: &str) -> Result<Self, String> {
         let options = PgConnectOptions::from_str(admin.as_str())
             .map_err(|error| error.to_string())?
@@ -354,7 +353,7 @@ impl Keeper {
                     continue;
                 }
                 for name in waiting.drain(..) {
-                    // The next run sweeps what stays.
+                    // The next run drops what remains.
                     let _ = runtime.block_on(drop_database(&mut connection, &name));
                 }
             }
@@ -366,8 +365,7 @@ impl Keeper {
     }
 }
 
-/// Removes what runs have left that are not alive any more, as far as we may;
-/// the names.
+/// Drops what dead runs have left, as far as we may. Returns the names.
 pub async fn sweep(connection: &mut PgConnection) -> Vec<String> {
     let dead = format!(
         "not exists (

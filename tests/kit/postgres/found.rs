@@ -1,4 +1,4 @@
-//! Which server the tests of this process share, found once.
+//! The server that the tests of this process share, found once.
 
 use std::path::Path;
 use std::str::FromStr as _;
@@ -14,27 +14,27 @@ use super::URL;
 use super::database::{self, Database, Keeper, Owner};
 use super::server::Server;
 
-/// A local server that has not answered by then is none.
+/// A local server that has not answered within this time counts as absent.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The oldest release that the service works with, as servers number it.
+/// The oldest supported release, as servers number it.
 const OLDEST: i32 = 150_000;
 
 /// The server that all tests of this process share.
 pub struct Shared {
-    /// For a person.
+    /// A description for people.
     said: String,
     owner: Owner,
     keeper: Keeper,
-    /// The database that the others are copies of.
+    /// The database that the others are copied from.
     template: OnceCell<String>,
-    /// Lives as long as the process, and its watch ends it.
+    /// Lives as long as the process; its watchdog stops it.
     _server: Option<Server>,
 }
 
 impl Shared {
-    /// Copied from one that is made once: the migrations of hundreds of tests
-    /// would take longer than the tests.
+    /// A copy of a template that is created once: running the migrations for
+    /// hundreds of tests would take longer than the tests.
     pub async fn database(&self) -> Database {
         let template = self.template.get_or_init(|| self.owner.template()).await;
         self.owner
@@ -47,14 +47,15 @@ impl Shared {
     }
 }
 
-/// The server, or why there is none.
+/// Returns the server, or the reason why there is none.
 pub async fn shared() -> Result<&'static Shared, &'static str> {
     static SHARED: OnceCell<Result<Shared, String>> = OnceCell::const_new();
     let shared = SHARED.get_or_init(find).await;
     shared.as_ref().map_err(String::as_str)
 }
 
-/// Which server the tests would use, in words; else why there is none.
+/// Describes the server that the tests would use, or returns the reason why
+/// there is none.
 pub async fn how() -> Result<String, String> {
     match shared().await {
         Ok(shared) => Ok(shared.said.clone()),
@@ -62,8 +63,8 @@ pub async fn how() -> Result<String, String> {
     }
 }
 
-/// Removes what ended runs have left on a server that is not private; gives
-/// the names of what it removed.
+/// Drops what dead runs have left on a server that is not private. Returns the
+/// names.
 pub async fn sweep() -> Vec<String> {
     let given = std::env::var_os(URL).map(|url| url.to_string_lossy().into_owned());
     let mut removed = Vec::new();
@@ -105,15 +106,15 @@ async fn find() -> Result<Shared, String> {
     }
 }
 
-/// Where a server of this machine listens by default, with the names that it
-/// may know us by.
+/// The default addresses of a server on this machine, with the account names
+/// that it may know.
 fn local() -> Vec<String> {
     let sockets = ["/var/run/postgresql", "/tmp"]
         .into_iter()
         .filter(|folder| Path::new(folder).join(".s.PGSQL.5432").exists())
         .map(|folder| format!("?host={folder}"));
     let places: Vec<String> = sockets.chain([String::new()]).collect();
-    // Without a name it is the one of the account.
+    // Without a name, the database of the account is used.
     ["", "postgres@"]
         .into_iter()
         .flat_map(|name| {
@@ -124,7 +125,7 @@ fn local() -> Vec<String> {
         .collect()
 }
 
-/// Takes this server, if it lets us do what the tests need.
+/// Uses this server if it permits what the tests need.
 async fn use_server(url: &str) -> Result<Shared, String> {
     let options = PgConnectOptions::from_str(url).map_err(|error| error.to_string())?;
     let mut connection = match timeout(PATIENCE, options.connect()).await {
@@ -155,7 +156,8 @@ async fn share(said: String, admin: &Url, server: Option<Server>) -> Result<Shar
     })
 }
 
-/// Whether we may make databases, and roles as the service does; the release.
+/// Checks that we may create databases, and roles as the service does. Returns
+/// the release.
 async fn may(connection: &mut PgConnection) -> Result<String, String> {
     let row = sqlx::query(
         "select current_user::text, rolsuper or (rolcreatedb and rolcreaterole),

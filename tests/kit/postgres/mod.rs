@@ -1,12 +1,12 @@
-//! PostgreSQL for tests, found by themselves: the server that
-//! `LEADHOST_TEST_POSTGRES_URL` names; else one on the local default port that
-//! lets us make databases; else a private one, started from the programs that
-//! are installed here and gone with this process.
+//! PostgreSQL for tests. They use the server that `LEADHOST_TEST_POSTGRES_URL`
+//! names; otherwise a server on the local default port that lets them create
+//! databases; otherwise a private one, which is started from the installed
+//! programs and ends with this process.
 //!
-//! A test gets a database of its own and touches no other. Only a [`Server`]
-//! may be stopped or broken: it is always private, and its test's alone. Where
-//! no server can be had, a test that needs one is left out, which is said
-//! aloud, or fails when `LEADHOST_REQUIRE_POSTGRES` is 1.
+//! A test gets its own database and touches no other. Only a [`Server`] may be
+//! stopped or broken: it is always private to one test. If no server is
+//! available, a test that needs one is skipped with a message on the terminal,
+//! or fails if `LEADHOST_REQUIRE_POSTGRES` is 1.
 
 mod database;
 mod found;
@@ -19,14 +19,15 @@ pub use database::{Database, connect};
 pub use found::{how, sweep};
 pub use server::{Server, Shutdown, signal};
 
-/// Names the server that the tests shall use, by a URL.
+/// The variable with the URL of the server that the tests use.
 pub const URL: &str = "LEADHOST_TEST_POSTGRES_URL";
 
-/// Set to 1: tests that need PostgreSQL fail where there is none.
+/// Set to 1: tests that need PostgreSQL fail if there is none.
 pub const REQUIRE: &str = "LEADHOST_REQUIRE_POSTGRES";
 
-/// A database of the test's own, as the service leaves it at its first start.
-/// None, after saying so, where no server can be had.
+/// Creates a database for the test, as the service leaves it at its first
+/// start.
+/// `None`, after printing the reason, if no server is available.
 ///
 /// # Panics
 /// As [`empty_database`] does.
@@ -37,12 +38,12 @@ pub async fn database() -> Option<Database> {
     }
 }
 
-/// A database of the test's own, with nothing in it. None, after saying so,
-/// where no server can be had.
+/// Creates an empty database for the test. `None`, after printing the reason,
+/// if no server is available.
 ///
 /// # Panics
-/// When none can be had and `LEADHOST_REQUIRE_POSTGRES` is 1, or when the
-/// server that `LEADHOST_TEST_POSTGRES_URL` names cannot be used.
+/// If none is available and `LEADHOST_REQUIRE_POSTGRES` is 1, or if the server
+/// that `LEADHOST_TEST_POSTGRES_URL` names cannot be used.
 pub async fn empty_database() -> Option<Database> {
     match found::shared().await {
         Ok(shared) => Some(shared.empty_database().await),
@@ -50,11 +51,11 @@ pub async fn empty_database() -> Option<Database> {
     }
 }
 
-/// A server of the test's own, that it may stop and break. None, after saying
-/// so, where none can be started.
+/// Starts a server for the test, which may stop and break it. `None`, after
+/// printing the reason, if none can be started.
 ///
 /// # Panics
-/// When none can be started and `LEADHOST_REQUIRE_POSTGRES` is 1.
+/// If none can be started and `LEADHOST_REQUIRE_POSTGRES` is 1.
 pub async fn private() -> Option<Server> {
     match Server::start() {
         Ok(server) => Some(server),
@@ -70,7 +71,7 @@ fn left_out<T>(reason: &str) -> Option<T> {
     );
     static SAID: Once = Once::new();
     SAID.call_once(|| {
-        // Not through `eprintln!`, which is swallowed while tests run.
+        // Not through `eprintln!`, which the test harness captures.
         let _ = writeln!(
             std::io::stderr(),
             "\nLEFT OUT: every test that needs PostgreSQL, for none can be had: {reason}\n"
@@ -85,7 +86,7 @@ mod tests {
     use sqlx::{Executor as _, Row as _};
 
     #[tokio::test]
-    async fn a_database_is_empty_and_its_owner_is_nobody_special() {
+    async fn a_database_is_empty_and_its_owner_is_an_ordinary_role() {
         let (Some(one), Some(other)) = (empty_database().await, empty_database().await) else {
             return;
         };
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_private_server_comes_back_where_it_was_after_a_crash_and_goes_whole() {
+    async fn a_private_server_restarts_at_its_address_after_a_crash_and_leaves_nothing() {
         let Some(server) = private().await else {
             return;
         };
@@ -126,7 +127,7 @@ mod tests {
         server.run();
         let mut connection = database.connect().await;
         connection.execute("select * from t").await.unwrap();
-        // Standing still does not save it from its end.
+        // A frozen server ends all the same.
         server.freeze();
         assert!(server.processes().len() > 3);
         let (port, folder) = (server.url().port().unwrap(), server.folder().to_owned());

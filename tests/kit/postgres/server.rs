@@ -1,12 +1,11 @@
-//! A server of one's own, in a temporary folder: for all tests of a process
-//! where no other can be had, and for tests that stop or break one.
+//! A private server in a temporary folder: for all tests of a process if no other
+//! is available, and for tests that stop or break one.
 //!
-//! It listens on the loopback interface with a password that is made up each
-//! time, and trusts who reaches its socket, whose folder is closed to others.
-//! It flushes to disk as a real one does. Nothing of it outlives the tests: a
-//! watch, which is a process of its own, holds one end of a pipe to this
-//! process; when that breaks, in whatever way the tests end, it stops the
-//! server at once and removes its folder.
+//! It listens on the loopback interface with a random password, and trusts
+//! connections to its socket, whose folder is closed to others. It flushes to disk
+//! as a real one does. Nothing of it outlives the tests: a watchdog, a separate
+//! process, holds one end of a pipe to this process. When the pipe breaks, however
+//! the tests end, the watchdog stops the server at once and deletes its folder.
 
 use std::fs;
 use std::net::TcpListener;
@@ -22,14 +21,14 @@ use uuid::Uuid;
 use super::database::{self, Database};
 use xtask::postgres_programs::Binaries;
 
-/// Below the ports that the system hands out by itself, so that nobody takes
-/// the port of a server while it is stopped.
+/// Below the ephemeral ports of the system, so that no other program takes the
+/// port of a server while it is stopped.
 const PORTS: std::ops::Range<u16> = 15_000..32_000;
 
-/// Tries for a free port.
+/// Attempts to find a free port.
 const TRIES: usize = 20;
 
-/// The server's settings beside its defaults.
+/// The settings that differ from the server's defaults.
 const SETTINGS: &str = "
 listen_addresses = '127.0.0.1'
 max_connections = 600
@@ -39,8 +38,9 @@ max_wal_size = '4GB'
 checkpoint_timeout = '30min'
 ";
 
-/// What the watch does: $1 programs, $2 data, $3 folder. A stopped process
-/// takes its end only when it goes on; one that is being made may still write.
+/// The watchdog's script: $1 programs, $2 data, $3 folder. A frozen process
+/// receives the stop only after it is continued; one that is starting may still
+/// write.
 const WATCH: &str = r#"
 cat > /dev/null
 kill -CONT "$(head -n 1 "$2/postmaster.pid")"
@@ -51,16 +51,16 @@ for try in 1 2 3 4 5 6 7 8 9; do
 done
 "#;
 
-/// How a server ends.
+/// How a server is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Transactions are broken off, and all is flushed.
+    /// Transactions are aborted, and everything is flushed.
     Fast,
-    /// As a crash: it recovers when it starts again.
+    /// Like a crash: it recovers at its next start.
     Immediate,
 }
 
-/// A private server, running until it is dropped.
+/// A private server. It runs until it is dropped.
 pub struct Server {
     binaries: Binaries,
     folder: PathBuf,
@@ -70,7 +70,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes one and starts it; else why that is not possible.
+    /// Creates and starts one. Returns the reason if that is not possible.
     pub fn start() -> Result<Self, String> {
         let binaries = Binaries::find()?;
         let folder = tempfile::Builder::new()
@@ -78,7 +78,7 @@ impl Server {
             .permissions(fs::Permissions::from_mode(0o700))
             .tempdir_in(binaries.temporary())
             .map_err(|error| format!("no folder for a private server: {error}"))?
-            // The watch removes it.
+            // The watchdog deletes it.
             .keep();
         if let Some(account) = &binaries.account {
             chown(&folder, Some(account.uid), Some(account.gid))
@@ -112,7 +112,7 @@ impl Server {
         Err(failure)
     }
 
-    /// In words for the report of a run.
+    /// A description for the report of a run.
     pub fn describe(&self) -> String {
         format!(
             "a private PostgreSQL {} from {}",
@@ -121,12 +121,12 @@ impl Server {
         )
     }
 
-    /// Where its files are.
+    /// The folder of its files.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// As the superuser.
+    /// The URL for the superuser.
     pub fn url(&self) -> Url {
         let text = format!(
             "postgres://postgres:{}@127.0.0.1:{}/postgres",
@@ -135,23 +135,23 @@ impl Server {
         Url::parse(&text).expect("a whole address")
     }
 
-    /// A new database in it, owned as the service's databases are.
+    /// Creates a database in it, owned as the service's databases are.
     pub async fn database(&self) -> Database {
         database::alone(self.url()).await
     }
 
-    /// Ends it as a crash would: nothing is flushed, every connection is cut.
+    /// Stops it like a crash: nothing is flushed, and every connection is cut.
     ///
     /// # Panics
-    /// When it does not run.
+    /// If it does not run.
     pub fn stop(&self) {
         self.stop_in(Shutdown::Immediate);
     }
 
-    /// Ends it in one of the ways in which operators do.
+    /// Stops it in one of the ways in which operators do.
     ///
     /// # Panics
-    /// When it does not run.
+    /// If it does not run.
     pub fn stop_in(&self, how: Shutdown) {
         let mode = match how {
             Shutdown::Fast => "fast",
@@ -161,20 +161,19 @@ impl Server {
         output(command.args(["-m", mode])).expect("the server stops");
     }
 
-    /// Starts it again where it was.
+    /// Starts it again at the same address.
     ///
     /// # Panics
-    /// When it runs, or does not come up.
+    /// If it runs, or does not start.
     pub fn run(&self) {
         self.try_run().expect("the server starts again");
     }
 
-    /// Ends it as a crash would; in its place, at its address, a standby comes up
-    /// and is promoted. It is made of the same files: what tells it from the one
-    /// before is its timeline.
+    /// Stops it like a crash. At its address a standby starts and is promoted. It
+    /// uses the same files; only its timeline differs from the old server's.
     ///
     /// # Panics
-    /// When it does not run, or the other does not come up.
+    /// If it does not run, or the standby does not start.
     pub fn fail_over(&self) {
         self.stop();
         let signal = self.data().join("standby.signal");
@@ -187,7 +186,7 @@ impl Server {
         output(command.arg("--wait")).expect("the standby is promoted");
     }
 
-    /// The processes that serve one connection each, but for the one that asks.
+    /// The processes that serve one connection each, except for the caller's.
     pub async fn backends(&self) -> Vec<Pid> {
         let mut connection = database::connect(&self.url()).await;
         let found: Vec<i32> = sqlx::query_scalar(
@@ -200,7 +199,8 @@ impl Server {
         found.into_iter().filter_map(Pid::from_raw).collect()
     }
 
-    /// All its processes, as the system lists them: also while it does not answer.
+    /// All its processes, from the system's list: works also while it does not
+    /// answer.
     pub fn processes(&self) -> Vec<Pid> {
         let Some(first) = self.first_process() else {
             return Vec::new();
@@ -215,22 +215,22 @@ impl Server {
         std::iter::once(first).chain(children).collect()
     }
 
-    /// Lets it stand still: it takes connections and answers nothing.
+    /// Freezes it: it accepts connections and answers nothing.
     pub fn freeze(&self) {
         signal(&self.processes(), Signal::STOP);
     }
 
-    /// Lets it go on.
+    /// Continues it.
     pub fn thaw(&self) {
         signal(&self.processes(), Signal::CONT);
     }
 
-    /// What it logged so far.
+    /// Returns its log so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
-    /// Makes its files.
+    /// Creates its files.
     fn make(&self) -> Result<(), String> {
         let password = self.folder.join("password");
         let write = |path: &Path, text: &str| {
@@ -248,8 +248,8 @@ impl Server {
             .arg("--pwfile")
             .arg(&password)
             .args(["--username=postgres", "--encoding=UTF8", "--locale=C"])
-            // A password in clear costs a client nothing, where a hash is
-            // thousands of rounds for each connection, unoptimised.
+            // A password in clear text costs a client nothing; a hash costs
+            // thousands of unoptimised rounds for each connection.
             .args(["--auth-local=trust", "--auth-host=password"])
             .args(["--no-sync", "--no-instructions"]);
         output(&mut command)?;
@@ -285,7 +285,7 @@ impl Server {
         self.folder.join("data")
     }
 
-    /// The one that starts all the others, as its own file tells.
+    /// The postmaster, from its own file.
     fn first_process(&self) -> Option<Pid> {
         let file = fs::read_to_string(self.data().join("postmaster.pid")).ok()?;
         Pid::from_raw(file.lines().next()?.trim().parse().ok()?)
@@ -295,24 +295,24 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.thaw();
-        // The pipe breaks, and the watch does the rest.
+        // The pipe breaks, and the watchdog does the rest.
         drop(self.watch.stdin.take());
         let _ = self.watch.wait();
     }
 }
 
-/// Sends a signal to each that is still there.
+/// Sends a signal to each process that still exists.
 pub fn signal(processes: &[Pid], signal: Signal) {
     for process in processes {
-        // One that ended meanwhile needs none.
+        // A process may have ended in the meantime.
         let _ = kill_process(*process, signal);
     }
 }
 
-/// The process that started this one.
+/// The parent process.
 fn parent(pid: i32) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in parentheses and may hold anything.
+    // The name is in parentheses and may contain anything.
     let after = stat.rsplit_once(')')?.1;
     after.split_whitespace().nth(1)?.parse().ok()
 }
@@ -328,7 +328,7 @@ fn free_port() -> Result<u16, String> {
         .ok_or_else(|| "no free port on the loopback interface".to_owned())
 }
 
-/// Runs it to its end; what it complained of when it failed.
+/// Runs a command to its end. Returns its error output if it fails.
 fn output(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command

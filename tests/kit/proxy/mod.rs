@@ -1,9 +1,9 @@
-//! A network between a host and PostgreSQL that goes wrong on demand: slow,
-//! silent, cut, or cut exactly where it hurts most, in the middle of a COMMIT.
+//! A network between a host and PostgreSQL that fails on demand: slow, silent,
+//! cut, or cut at the worst moment, in the middle of a COMMIT.
 //!
-//! It takes connections on a loopback port and leads each to the server. What
-//! it shall do may be changed at any time, and counts for connections that are
-//! open too. Nothing is encrypted: it reads the messages as they pass.
+//! It accepts connections on a loopback port and forwards each to the server. Its
+//! behaviour can be changed at any time, and the change also affects open
+//! connections. Nothing is encrypted: it reads the messages as they pass.
 
 mod wire;
 
@@ -22,28 +22,29 @@ use url::Url;
 
 use self::wire::{Message, Statements};
 
-/// Every batch writes its mark here: commits of other transactions are left alone.
+/// The table that every batch writes its mark to. Commits of other transactions
+/// are left alone.
 const MARKS: &str = "commit_markers";
 
-/// Messages under way in one direction; past it the sender feels it.
+/// The most messages in flight in one direction; beyond that the sender blocks.
 const UNDER_WAY: usize = 1_024;
 
-/// Where in a commit the connection ends.
+/// The point in a commit at which the connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// The server never hears of it: nothing is committed.
+    /// The server never receives it: nothing is committed.
     Before,
     /// The server commits, and its answer is lost.
     After,
-    /// The host finds its connection cut, and the server hears of the commit
-    /// only this long after: until then nobody can know.
+    /// The host finds its connection cut, and the server receives the commit only
+    /// this long after: until then the outcome is unknown.
     Late(Duration),
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Rule {
     cut: Cut,
-    /// The first of so many commits.
+    /// The first of this many commits is cut.
     every: usize,
 }
 
@@ -51,14 +52,14 @@ struct Rule {
 struct Weather {
     /// One way.
     delay: Duration,
-    /// Nothing passes, not even an end.
+    /// Nothing passes, not even the end of a connection.
     silent: bool,
     /// New connections are refused.
     shut: bool,
     rule: Option<Rule>,
 }
 
-/// It ends when it is dropped, and every connection with it.
+/// It stops when it is dropped, and cuts every connection.
 pub struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -68,7 +69,7 @@ pub struct Proxy {
 struct Shared {
     server: SocketAddr,
     weather: watch::Sender<Weather>,
-    /// Grows when all connections are to be cut.
+    /// Incremented to cut all connections.
     resets: watch::Sender<usize>,
     open: AtomicUsize,
     commits: AtomicUsize,
@@ -78,7 +79,7 @@ struct Shared {
 }
 
 impl Proxy {
-    /// In front of the server that this URL reaches.
+    /// Starts a proxy in front of the server at this URL.
     pub async fn before(url: &str) -> Self {
         let url = Url::parse(url).expect("a server's address");
         let host = url.host_str().expect("a host");
@@ -107,7 +108,7 @@ impl Proxy {
         }
     }
 
-    /// The same database, through here.
+    /// The URL of the same database through this proxy.
     pub fn url(&self, url: &str) -> String {
         let mut url = Url::parse(url).expect("a database's address");
         url.set_ip_host(self.address.ip())
@@ -117,58 +118,58 @@ impl Proxy {
         url.into()
     }
 
-    /// What passes takes this long, each way.
+    /// Delays everything by this time, each way.
     pub fn delay(&self, one_way: Duration) {
         self.change(|weather| weather.delay = one_way);
     }
 
-    /// Nothing passes any more, and nobody hears why.
+    /// Holds everything back from now on, without an error on either side.
     pub fn fall_silent(&self) {
         self.change(|weather| weather.silent = true);
     }
 
-    /// What was held back passes.
+    /// Forwards what was held back.
     pub fn go_on(&self) {
         self.change(|weather| weather.silent = false);
     }
 
-    /// Whether new connections are refused.
+    /// Sets whether new connections are refused.
     pub fn shut(&self, shut: bool) {
         self.change(|weather| weather.shut = shut);
     }
 
-    /// Cuts every connection that is open.
+    /// Cuts every open connection.
     pub fn reset(&self) {
         self.shared.resets.send_modify(|resets| *resets += 1);
     }
 
-    /// From now on the first of so many commits of a batch ends so.
+    /// From now on, cuts the first of this many commits of batches like this.
     pub fn cut_commits(&self, cut: Cut, every: usize) {
         self.change(|weather| weather.rule = Some(Rule { cut, every }));
     }
 
-    /// Commits are left alone.
+    /// Leaves commits alone.
     pub fn spare_commits(&self) {
         self.change(|weather| weather.rule = None);
     }
 
-    /// Commits of batches that were cut so far.
+    /// Returns how many commits of batches were cut so far.
     pub fn cuts(&self) -> usize {
         self.shared.cuts.load(Ordering::Relaxed)
     }
 
-    /// Commits of batches that were asked for so far.
+    /// Returns how many commits of batches were requested so far.
     pub fn commits(&self) -> usize {
         self.shared.commits.load(Ordering::Relaxed)
     }
 
-    /// How often the last batch that was committed waited for an answer, counted
-    /// since the one before it on its connection.
+    /// Returns how often the last committed batch waited for an answer, counted
+    /// since the previous one on its connection.
     pub fn asked(&self) -> usize {
         self.shared.asked.load(Ordering::Relaxed)
     }
 
-    /// Connections that are open.
+    /// Returns the number of open connections.
     pub fn open(&self) -> usize {
         self.shared.open.load(Ordering::Relaxed)
     }
@@ -188,7 +189,7 @@ impl Drop for Proxy {
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     while let Ok((client, _)) = listener.accept().await {
         if shared.weather.borrow().shut {
-            // Dropped at once, with an error for who tried.
+            // Dropped at once: the client gets an error.
             let _ = client.set_zero_linger();
             continue;
         }
@@ -224,14 +225,14 @@ impl Drop for Open<'_> {
 
 /// How a connection ends.
 enum End {
-    /// One of the two closed it, or failed.
+    /// One of the two ends closed it, or failed.
     ByThem,
     Cut,
-    /// With the commit that the server has not heard of.
+    /// With a commit that the server has not received.
     Late(Message, Duration),
 }
 
-/// Leads one connection to its end.
+/// Forwards one connection until it ends.
 async fn lead(client: &mut TcpStream, shared: &Shared) {
     shared.passes().await;
     let Some(first) = greeting(client).await else {
@@ -257,7 +258,7 @@ async fn lead(client: &mut TcpStream, shared: &Shared) {
         tokio::select! {
             end = &mut to_client => end,
             end = &mut to_server => match end {
-                // The server has its last word.
+                // The server's last messages still pass.
                 End::ByThem => to_client.await,
                 end => end,
             },
@@ -270,7 +271,8 @@ async fn lead(client: &mut TcpStream, shared: &Shared) {
             let _ = server.set_zero_linger();
         }
         End::Late(commit, late) => {
-            // The host's side ends now: nothing more is read from it or told it.
+            // The host's side ends now: nothing more is read from it or sent to
+            // it.
             let _ = client.shutdown().await;
             tokio::time::sleep(late).await;
             if server.write_all(commit.bytes()).await.is_ok() {
@@ -284,7 +286,7 @@ async fn lead(client: &mut TcpStream, shared: &Shared) {
     }
 }
 
-/// The client's first words; encryption is declined.
+/// The client's first message; a request for encryption is declined.
 async fn greeting(client: &mut TcpStream) -> Option<Message> {
     loop {
         let message = Message::read(client, false).await.ok()??;
@@ -355,7 +357,7 @@ async fn to_client(
     both(read, write).await
 }
 
-/// The writer decides when it is over; the reader only feeds it.
+/// The writer decides when the connection is over; the reader only feeds it.
 async fn both(read: impl Future<Output = ()>, write: impl Future<Output = End>) -> End {
     let mut write = std::pin::pin!(write);
     tokio::select! {
@@ -379,7 +381,7 @@ impl Shared {
         let _ = weather.wait_for(|weather| !weather.silent).await;
     }
 
-    /// As long as the way takes.
+    /// Waits for the delay of the network.
     async fn held_back(&self, since: Instant) {
         let delay = self.weather.borrow().delay;
         tokio::time::sleep_until(since + delay).await;
@@ -391,7 +393,7 @@ impl Shared {
         to.write_all(message.bytes()).await
     }
 
-    /// Counts a commit; where it is cut, if it is.
+    /// Counts a commit, and returns where to cut it, if it is to be cut.
     fn commit(&self) -> Option<Cut> {
         let number = self.commits.fetch_add(1, Ordering::Relaxed);
         let rule = self.weather.borrow().rule?;

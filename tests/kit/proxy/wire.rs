@@ -1,19 +1,19 @@
-//! As much of PostgreSQL's protocol as the proxy has to understand: where a
-//! message ends, when a client asks for a commit, and when the server says that
-//! it is done.
+//! The part of PostgreSQL's protocol that the proxy has to understand: the end of a
+//! message, a client's request to commit, and the server's answer that the commit is
+//! done.
 
 use std::collections::HashMap;
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// What a client asks for before it says who it is: encryption, in either form.
+/// A client's request for encryption before it identifies itself, in either form.
 const ENCRYPTION: [u32; 2] = [80_877_103, 80_877_104];
 
-/// The most that a message of a test may have; more is no message.
+/// The largest message of a test; a longer one is an error.
 const LONGEST: u32 = 256 << 20;
 
-/// A message, whole, as it went over the wire.
+/// One whole message, as it went over the wire.
 #[derive(Debug)]
 pub struct Message {
     bytes: Vec<u8>,
@@ -22,7 +22,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// The next message; none at the end of the stream.
+    /// Reads the next message; `None` at the end of the stream.
     pub async fn read(
         stream: &mut (impl AsyncRead + Unpin),
         has_kind: bool,
@@ -58,13 +58,13 @@ impl Message {
         &self.bytes[if self.has_kind { 5 } else { 4 }..]
     }
 
-    /// Whether a client asks for encryption, before it says who it is.
+    /// Whether a client asks for encryption before it identifies itself.
     pub fn asks_for_encryption(&self) -> bool {
         let code = self.body().first_chunk().copied().map(u32::from_be_bytes);
         !self.has_kind && code.is_some_and(|code| ENCRYPTION.contains(&code))
     }
 
-    /// Whether the server says that a transaction is committed.
+    /// Whether the server reports that a transaction is committed.
     pub fn is_committed(&self) -> bool {
         self.kind() == b'C' && self.body() == b"COMMIT\0"
     }
@@ -74,24 +74,24 @@ impl Message {
         matches!(self.kind(), b'Q' | b'S')
     }
 
-    /// Whether the server is ready for the next question.
+    /// Whether the server is ready for the next query.
     pub fn is_ready(&self) -> bool {
         self.kind() == b'Z'
     }
 }
 
-/// What a client means, of the things that matter here.
+/// The intent of a client's message, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Meaning {
     commits: bool,
     names_table: bool,
 }
 
-/// What a client has said so far: statements are named once and run by name.
+/// The messages of a client so far: statements are prepared once and run by name.
 pub struct Statements {
     table: String,
     named: HashMap<Vec<u8>, Meaning>,
-    /// The transaction under way has named the table.
+    /// The transaction in progress has named the table.
     touched: bool,
 }
 
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_counts_only_after_the_table_was_named_however_it_is_asked_for() {
+    fn a_commit_in_any_form_counts_only_after_the_table_was_named() {
         let mut said = Statements::new("marks");
         let mut hear = |kind, body| said.hear(&message(kind, body));
         assert!(!hear(b'Q', "set synchronous_commit = on\0"));

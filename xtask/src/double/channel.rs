@@ -1,12 +1,12 @@
-//! What the doubles of all messaging providers have in common: sends are
-//! checked, counted and answered, misbehaviour is planned, and what comes back
-//! from the phones is sent to a callback as signed webhooks.
+//! The common part of the doubles of messaging providers: they check, count and
+//! answer sends, follow planned misbehaviour, and send events of the phones to a
+//! callback as signed webhooks.
 //!
-//! A double does nothing by itself: what is to come back is told to it, waits,
-//! and goes out when [`Channel::flush`] says so, in the order, the batches and
-//! the repeats that it says. Only a double that is started by hand goes on by
-//! itself ([`by_hand`]). A send that the provider's checks refuse is answered so
-//! before any planned misbehaviour; a misbehaviour is used up by one send.
+//! A double does nothing by itself: events wait until [`Channel::flush`] sends them,
+//! in the order, the batches and the repeats that it names. Only a double that is
+//! started by hand acts by itself ([`by_hand`]). A send that the provider's checks
+//! refuse is refused before any planned misbehaviour; each misbehaviour applies to
+//! one send.
 
 use std::io;
 use std::net::SocketAddr;
@@ -31,55 +31,55 @@ use super::server::{Server, locked};
 pub trait Provider: Send + Sync + 'static {
     const NAME: &'static str;
 
-    /// Most events that one webhook request carries.
+    /// The most events in one webhook request.
     const BATCH: usize;
 
     fn is_send(&self, request: &Request) -> bool;
 
-    /// What a send asks for, or the refusal of the provider's own checks.
+    /// Parses a send, or returns the refusal of the provider's own checks.
     fn read_send(&self, request: &Request) -> Result<Outgoing, Answer>;
 
-    /// Of the n-th message.
+    /// The id of the n-th message.
     fn message_id(&self, number: u64) -> String;
 
     fn accepted(&self, message: &Accepted) -> Answer;
 
-    /// The success that says nothing of the message.
+    /// A success that does not name the message.
     fn accepted_without_id(&self) -> Answer;
 
-    /// The provider's error, under its documented status unless another is given.
+    /// The provider's error, with its documented status unless another is given.
     fn error(&self, code: u32, status: Option<u16>) -> Answer;
 
-    /// What is no send. The address is the double's own.
+    /// Answers a request that is not a send. The address is the double's own.
     fn other(&self, request: &Request, address: &str) -> Answer;
 
     /// A webhook request with these events, unsigned.
     fn letter(&self, events: &[Event]) -> Letter;
 
-    /// What a letter proves itself with at this address.
+    /// The headers that authenticate a letter at this address.
     fn seal(&self, url: &str, letter: &Letter, key: Key) -> Vec<(&'static str, String)>;
 
-    /// What the callback is asked to show that it is meant: a query, and the
-    /// body of the right answer. None where the provider does not ask.
+    /// The webhook handshake: a query, and the body of the right answer. `None` if
+    /// the provider has none.
     fn handshake(&self, _verify_token: Option<&str>) -> Option<(String, String)> {
         None
     }
 
-    /// A line that somebody types, where this provider knows more of them.
+    /// Runs a command line that only this provider knows.
     fn command(&self, _words: &[&str]) -> Option<Result<Said, String>> {
         None
     }
 
-    /// Lines for people on what [`Provider::command`] understands.
+    /// The help text for [`Provider::command`].
     fn commands(&self) -> &'static str {
         ""
     }
 }
 
-/// What came of a line that somebody typed.
+/// The result of a command line.
 pub struct Said {
     pub text: String,
-    /// What the provider tells of it.
+    /// An event for the provider to send.
     pub event: Option<Event>,
 }
 
@@ -89,31 +89,31 @@ impl From<String> for Said {
     }
 }
 
-/// What a webhook is signed with.
+/// The key that signs a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     Right,
     Wrong,
-    /// It is not signed at all.
+    /// It is not signed.
     None,
 }
 
-/// What a send asks for, as far as every provider has it.
+/// The parts of a send that every provider has.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
-    /// As it was sent.
+    /// As in the send.
     pub recipient: String,
-    /// As the provider names it from then on; none where it does not say.
+    /// The provider's name for the recipient from then on; `None` if it does not say.
     pub recipient_id: Option<String>,
     /// The sender's own text, which comes back with statuses.
     pub opaque: Option<String>,
-    /// The template's name, or what the provider has in its place.
+    /// The template's name, or the provider's equivalent.
     pub template: String,
-    /// Where statuses of this very message go.
+    /// The address for statuses of this message only.
     pub callback: Option<String>,
 }
 
-/// A message that the double has taken.
+/// A message that the double has accepted.
 #[derive(Clone, Debug)]
 pub struct Accepted {
     pub id: String,
@@ -128,8 +128,8 @@ pub struct Channel<P: Provider> {
 }
 
 impl<P: Provider> Channel<P> {
-    /// Port 0 takes a free one. Time stands still at `now`, in seconds since
-    /// 1970, until it is set; without it, it is the machine's.
+    /// Port 0 selects a free port. Time stands at `now`, in seconds since 1970, until
+    /// it is set; without `now`, the machine's time is used.
     pub fn start_with(listen: SocketAddr, provider: P, now: Option<u64>) -> io::Result<Self> {
         Self::start_telling(listen, provider, now, None)
     }
@@ -159,40 +159,41 @@ impl<P: Provider> Channel<P> {
         &self.state().provider
     }
 
-    /// Waits for the double's end, which without a drop is never.
+    /// Blocks until the double is dropped.
     pub fn wait(self) {
         self.server.wait();
     }
 
-    // ---- what it is told to do
+    // ---- control
 
-    /// The next so many sends that pass the checks go like this. Plans queue up.
+    /// Applies this misbehaviour to the next sends that pass the checks. Plans queue
+    /// up.
     pub fn next_sends(&self, times: u32, what: Misbehaviour) {
         self.state().plan.add(None, times, what);
     }
 
-    /// The same for sends to one recipient, as it is written in them; the others
-    /// pass by. [`Misbehaviour::ResetUnread`] cannot know its recipient.
+    /// The same for sends to one recipient, in the spelling of the sends; others are
+    /// not affected. [`Misbehaviour::ResetUnread`] cannot know its recipient.
     pub fn next_sends_to(&self, recipient: &str, times: u32, what: Misbehaviour) {
         self.state().plan.add(Some(recipient), times, what);
     }
 
-    /// What is planned and did not happen yet is forgotten.
+    /// Forgets all plans that have not been used yet.
     pub fn behave(&self) {
         self.state().plan.clear();
     }
 
-    /// Lets the sends that hang now have their answers.
+    /// Answers the sends that hang now.
     pub fn release(&self) {
         self.state().gate.release();
     }
 
-    /// How many sends hang now.
+    /// Returns how many sends hang now.
     pub fn hanging(&self) -> usize {
         self.state().gate.waiting()
     }
 
-    /// Seconds since 1970, from now on.
+    /// Sets the time, in seconds since 1970.
     pub fn set_time(&self, seconds: u64) {
         *locked(&self.state().now) = Some(seconds);
     }
@@ -201,19 +202,19 @@ impl<P: Provider> Channel<P> {
         self.state().now()
     }
 
-    /// Where webhooks go.
+    /// Sets the address for webhooks.
     pub fn call_back(&self, callback: Callback) {
         *locked(&self.state().callback) = Some(callback);
     }
 
-    // ---- what it remembers
+    // ---- memory
 
-    /// Every request that it got, in order, sends and others.
+    /// Returns every request, in order, sends and others.
     pub fn requests(&self) -> Vec<Request> {
         locked(&self.state().seen).clone()
     }
 
-    /// Every request to send that it has read, in order, refused ones included.
+    /// Returns every send that it has read, in order, including refused ones.
     pub fn sends(&self) -> Vec<Request> {
         let seen = locked(&self.state().seen);
         let sends = seen
@@ -222,12 +223,13 @@ impl<P: Provider> Channel<P> {
         sends.cloned().collect()
     }
 
-    /// Every message that it has taken, in order, whatever it answered.
+    /// Returns every accepted message, in order, whatever the answer was.
     pub fn accepted(&self) -> Vec<Accepted> {
         locked(&self.state().accepted).clone()
     }
 
-    /// How many messages it has taken for a recipient, as it is written in the sends.
+    /// Returns how many messages it has accepted for a recipient, in the spelling of
+    /// the sends.
     pub fn accepted_for(&self, recipient: &str) -> usize {
         let accepted = locked(&self.state().accepted);
         let of_it = accepted
@@ -236,7 +238,7 @@ impl<P: Provider> Channel<P> {
         of_it.count()
     }
 
-    /// How many messages it has taken under the sender's own text.
+    /// Returns how many messages it has accepted with this text of the sender.
     pub fn accepted_as(&self, opaque: &str) -> usize {
         let accepted = locked(&self.state().accepted);
         let of_it = accepted
@@ -245,19 +247,19 @@ impl<P: Provider> Channel<P> {
         of_it.count()
     }
 
-    // ---- what comes back
+    // ---- events
 
-    /// A status of a message is to be told; an id that it never gave is one too.
+    /// Queues a status of a message. The id may be unknown to the double.
     pub fn status(&self, id: &str, word: &str) {
         self.tell(self.status_of(id, word));
     }
 
-    /// A message has failed with these codes.
+    /// Queues a failure of a message with these codes.
     pub fn fails(&self, id: &str, codes: &[u32]) {
         self.tell(self.status_of(id, "failed").errors(codes));
     }
 
-    /// A status as [`Channel::status`] tells it, to be changed before it is told.
+    /// Returns a status as [`Channel::status`] queues it, to be changed and queued.
     pub fn status_of(&self, id: &str, word: &str) -> Status {
         let accepted = locked(&self.state().accepted);
         let message = accepted.iter().find(|message| message.id == id);
@@ -277,7 +279,7 @@ impl<P: Provider> Channel<P> {
         }
     }
 
-    /// A contact has written; told with the others.
+    /// Queues a message of a contact.
     pub fn inbound(&self, message: Inbound) {
         self.tell(message);
     }
@@ -288,16 +290,17 @@ impl<P: Provider> Channel<P> {
         locked(&self.state().outbox).push_back(event);
     }
 
-    /// How many events wait to be told.
+    /// Returns how many events wait.
     pub fn pending(&self) -> usize {
         locked(&self.state().outbox).len()
     }
 
-    /// Tells all that waits. What is not answered with 2xx waits again, before
-    /// what comes later.
+    /// Sends all waiting events. Events that are not answered with 2xx wait again,
+    /// before later ones.
     ///
     /// # Errors
-    /// When there is no callback, or it cannot be reached; all waits again.
+    /// If there is no callback, or if it cannot be reached; then all events wait
+    /// again.
     pub fn flush(&self, how: Flush) -> io::Result<Vec<Told>> {
         let waiting: Vec<Event> = locked(&self.state().outbox).drain(..).collect();
         let (told, left) = self.tell_all(how.arrange(waiting, P::BATCH));
@@ -308,7 +311,7 @@ impl<P: Provider> Channel<P> {
         told
     }
 
-    /// What was answered, and the events that were not taken.
+    /// Returns the answers, and the events that were not accepted.
     fn tell_all(&self, batches: Vec<Vec<Event>>) -> (io::Result<Vec<Told>>, Vec<Event>) {
         let (mut told, mut left, mut failed) = (Vec::new(), Vec::new(), None);
         for events in batches {
@@ -351,16 +354,17 @@ impl<P: Provider> Channel<P> {
         callback.post(letter, &seals)
     }
 
-    /// Asks the callback to show that it is meant, with this token or the right
-    /// one: whether it did, and what it answered.
+    /// Performs the webhook handshake with this token, or with the right one. Returns
+    /// whether the callback passed, and its answer.
     ///
     /// # Errors
-    /// When there is no callback, it cannot be reached, or the provider does not ask.
+    /// If there is no callback, if it cannot be reached, or if the provider has no
+    /// handshake.
     pub fn handshake(&self, verify_token: Option<&str>) -> io::Result<(bool, Told)> {
         let (query, right) = self
             .provider()
             .handshake(verify_token)
-            .ok_or_else(|| io::Error::other("this provider has no handshake"))?;
+            .ok_or_else(|| io::Error::other("this provider has no webhook handshake"))?;
         let told = self.callback()?.get(&query)?;
         Ok((told.is_taken() && told.body == right, told))
     }
@@ -368,7 +372,7 @@ impl<P: Provider> Channel<P> {
     fn callback(&self) -> io::Result<Callback> {
         locked(&self.state().callback)
             .clone()
-            .ok_or_else(|| io::Error::other("no callback was named"))
+            .ok_or_else(|| io::Error::other("no callback URL is set"))
     }
 
     fn state(&self) -> &State<P> {

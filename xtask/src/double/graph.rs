@@ -1,10 +1,10 @@
 //! A double of the Graph API's lead node, on the loopback interface: a lead
-//! webhook carries only an id, and this is where the lead itself is fetched.
+//! webhook carries only an id, and the lead itself is fetched here.
 //!
-//! The lead of an id is always the same one. The double insists on the access
-//! token and on its proof, as the real one does when it is set to, and ids
-//! with certain endings misbehave ([`BEHAVIOUR`] lists them). It counts in
-//! memory only, so a new double has forgotten everything.
+//! The lead of an id is always the same. The double requires the access token
+//! and its proof, as the real API does when it is configured to, and ids with
+//! certain endings misbehave ([`BEHAVIOUR`] lists them). Its counters are in
+//! memory only, so a new double starts from zero.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,7 +19,7 @@ use super::http::{Answer, Request};
 use super::proof::hmac_sha256_hex;
 use super::server::{Endpoint, Reaction, Server, locked};
 
-/// How ids behave, for the help text of whoever starts the double.
+/// The behaviour of ids, for the help text.
 pub const BEHAVIOUR: &str = "\
     GET /{version}/{lead id}?fields=..&access_token=..&appsecret_proof=..
 
@@ -32,14 +32,14 @@ pub const BEHAVIOUR: &str = "\
     any other      200 with a lead made up from the id, always the same
 ";
 
-/// What the double expects of its callers.
+/// The credentials that the double expects.
 #[derive(Clone, Debug)]
 pub struct GraphOptions {
-    /// Port 0 takes a free one.
+    /// Port 0 selects a free port.
     pub listen: SocketAddr,
     /// The key of the proof: HMAC-SHA256 over the access token, in hex.
     pub app_secret: String,
-    /// The access tokens that are valid.
+    /// The valid access tokens.
     pub tokens: Vec<String>,
 }
 
@@ -77,18 +77,18 @@ impl GraphDouble {
         &self.server.endpoint().options
     }
 
-    /// The targets (path and query) that were asked for so far, in order.
+    /// The requested targets (path and query) so far, in order.
     pub fn requests(&self) -> Vec<String> {
         locked(&self.server.endpoint().requests).clone()
     }
 
-    /// Waits for the double's end, which without a drop is never.
+    /// Blocks until the double is dropped.
     pub fn wait(self) {
         self.server.wait();
     }
 }
 
-/// The proof that goes with an access token.
+/// The proof for an access token.
 pub fn proof(app_secret: &str, token: &str) -> String {
     hmac_sha256_hex(app_secret, token.as_bytes())
 }
@@ -108,7 +108,7 @@ impl Endpoint for Node {
     }
 }
 
-/// The answer, or none: the connection is closed.
+/// Returns the answer; `None`: the connection is closed.
 fn answer(request: &Request, state: &Node) -> Option<Answer> {
     if request.method != "GET" {
         return Some(error(400, 100, None, "Unsupported request method"));

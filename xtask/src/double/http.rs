@@ -1,21 +1,21 @@
-//! As much of HTTP/1.1 as a double needs: requests with a length or in chunks,
-//! kept-alive connections, answers with a length. What is larger than any
-//! caller of ours sends ends the connection.
+//! The part of HTTP/1.1 that a double needs: requests with a length or in
+//! chunks, keep-alive connections, answers with a length. A larger request than
+//! any of our callers sends ends the connection.
 
 use std::io::{self, BufRead, Read};
 
 use serde_json::Value;
 
-/// A request's line and header fields are at most this long, in bytes.
+/// The limit for a request's line and header fields, in bytes.
 const MAX_HEAD: u64 = 64 * 1024;
 
-/// A request's body is at most this long, in bytes.
+/// The limit for a request's body, in bytes.
 const MAX_BODY: u64 = 8 * 1024 * 1024;
 
 #[derive(Clone, Debug)]
 pub struct Request {
     pub method: String,
-    /// Path and query as they came.
+    /// Path and query as received.
     pub target: String,
     pub path: String,
     /// The fields of the query, decoded, in order.
@@ -37,7 +37,7 @@ impl Request {
         value(&self.headers, name)
     }
 
-    /// The token of `Authorization: Bearer`.
+    /// Returns the token of `Authorization: Bearer`.
     pub fn bearer(&self) -> Option<&str> {
         self.header("authorization")?.strip_prefix("Bearer ")
     }
@@ -46,7 +46,7 @@ impl Request {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// The fields of a body that is a form, decoded, in order.
+    /// Returns the fields of a form body, decoded, in order.
     pub fn form(&self) -> Vec<(String, String)> {
         pairs(&String::from_utf8_lossy(&self.body))
     }
@@ -56,13 +56,13 @@ impl Request {
     }
 }
 
-/// The first field of this name.
+/// Returns the first field of this name.
 pub fn value<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = fields.iter().find(|(key, _)| key == name)?;
     Some(&found.1)
 }
 
-/// The next request, or none at the connection's end.
+/// Reads the next request; `None` at the end of the connection.
 pub fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let mut head = reader.take(MAX_HEAD);
     let first = line(&mut head)?;
@@ -140,7 +140,7 @@ fn chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
             return Err(io::Error::other("the request's body is too long"));
         }
         body.append(&mut exactly(reader, size)?);
-        // Behind each chunk an empty line; the last one has no trailers.
+        // An empty line follows each chunk; the last one has no trailers.
         line(&mut reader.take(MAX_HEAD))?;
         if size == 0 {
             return Ok(body);
@@ -188,7 +188,7 @@ impl Answer {
     }
 
     pub fn bytes(&self) -> Vec<u8> {
-        // Nobody reads the reason; it has to be there.
+        // The reason phrase is ignored, but required.
         let mut text = format!("HTTP/1.1 {} Double\r\n", self.status);
         for (name, value) in &self.headers {
             text.push_str(&format!("{name}: {value}\r\n"));
@@ -211,7 +211,7 @@ pub fn pairs(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// As a form has it; the contrary of [`pairs`].
+/// Encodes a form; the inverse of [`pairs`].
 pub fn form(fields: &[(String, String)]) -> String {
     let pairs: Vec<String> = fields
         .iter()
@@ -220,7 +220,7 @@ pub fn form(fields: &[(String, String)]) -> String {
     pairs.join("&")
 }
 
-/// Percent-encodes all but what never needs it.
+/// Percent-encodes everything but unreserved characters.
 pub fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -233,7 +233,7 @@ pub fn encoded(text: &str) -> String {
     out
 }
 
-/// Percent-decodes; what is no valid escape stays as it came.
+/// Percent-decodes; an invalid escape is kept.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_breaks_off_is_no_request() {
+    fn a_truncated_body_is_no_request() {
         let text = "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nx=";
         assert!(read(&mut text.as_bytes()).is_err());
     }

@@ -1,7 +1,8 @@
-//! Doubles of far ends, on the loopback interface: where leads are fetched from
-//! ([`graph`]), and the providers that messages go out by ([`whatsapp`],
-//! [`twilio`]), which are [`channel::Channel`]s with a protocol each. All stand on
-//! one server ([`server`]) and need nothing but the standard library's sockets.
+//! Doubles of providers and lead sources, on the loopback interface: the source
+//! from which leads are fetched ([`graph`]), and the messaging providers
+//! ([`whatsapp`], [`twilio`]), which are [`channel::Channel`]s with their own
+//! protocols. All use one server ([`server`]) and need only the standard library's
+//! sockets.
 
 pub mod channel;
 pub mod graph;
@@ -11,8 +12,8 @@ pub mod server;
 pub mod twilio;
 pub mod whatsapp;
 
-/// Names or numbers of the placeholders of a text, `{{1}}` or `{{name}}`, each
-/// once, in order.
+/// Returns the names or numbers of a text's placeholders, `{{1}}` or `{{name}}`,
+/// each once, in order.
 fn placeholders(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! How far ends prove who they are: keyed hashes, in the spellings in use.
+//! Authentication of providers: keyed hashes in the usual spellings.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -22,7 +22,7 @@ pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// As `Authorization` has it.
+/// As in `Authorization`.
 pub fn basic(name: &str, password: &str) -> String {
     format!("Basic {}", base64(format!("{name}:{password}").as_bytes()))
 }

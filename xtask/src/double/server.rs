@@ -1,7 +1,6 @@
-//! The server that every double is: a thread for each connection on the
-//! loopback interface, requests read whole, and reactions that a real server
-//! only has on a bad day. It stops when it is dropped, and what is connected
-//! then is cut off.
+//! The server of every double: one thread for each connection on the loopback
+//! interface, requests read whole, and reactions that a real server shows only
+//! when it fails. It stops when it is dropped, and cuts the open connections.
 
 use std::collections::HashMap;
 use std::io::{self, BufReader, Write};
@@ -15,20 +14,20 @@ use rustix::net::sockopt;
 
 use super::http::{self, Answer, Request};
 
-/// What a double does with its requests. It may block: each connection has a
-/// thread of its own.
+/// Handles the requests of a double. It may block: each connection has its own
+/// thread.
 pub trait Endpoint: Send + Sync + 'static {
     const NAME: &'static str;
 
     fn react(&self, request: Request) -> Reaction;
 
-    /// Whether to reset the connection on which a request has begun like this,
-    /// before any of it is read.
+    /// Whether to reset a connection that starts like this, before anything of
+    /// its request is read.
     fn rejects(&self, _start: &[u8]) -> bool {
         false
     }
 
-    /// Ends whatever blocks.
+    /// Ends everything that blocks.
     fn stop(&self) {}
 }
 
@@ -36,7 +35,7 @@ pub enum Reaction {
     Answer(Answer),
     /// The connection ends without an answer.
     Close,
-    /// The connection breaks: the caller sees a reset.
+    /// The connection is reset.
     Reset,
 }
 
@@ -51,12 +50,12 @@ pub struct Server<E: Endpoint> {
 #[derive(Default)]
 struct Shared {
     stopping: AtomicBool,
-    /// To be cut off at the end, by number.
+    /// The connections to cut at the end, by number.
     connections: Mutex<HashMap<u64, TcpStream>>,
 }
 
 impl<E: Endpoint> Server<E> {
-    /// Port 0 takes a free one.
+    /// Port 0 selects a free port.
     pub fn start(listen: SocketAddr, endpoint: E) -> io::Result<Self> {
         let listener = TcpListener::bind(listen)?;
         let address = listener.local_addr()?;
@@ -81,7 +80,7 @@ impl<E: Endpoint> Server<E> {
         &self.endpoint
     }
 
-    /// Waits for the end, which without a drop is never.
+    /// Blocks until the server is dropped.
     pub fn wait(mut self) {
         if let Some(acceptor) = self.acceptor.take() {
             // A panic there has been printed already.
@@ -120,16 +119,16 @@ fn accept<E: Endpoint>(listener: &TcpListener, endpoint: &Arc<E>, shared: &Arc<S
         let _ = std::thread::Builder::new()
             .name(format!("{}-double-connection", E::NAME))
             .spawn(move || {
-                // Errors of the connection are its caller's to notice.
+                // An error of the connection is the caller's to handle.
                 let _ = serve(connection, &*endpoint, &shared);
                 locked(&shared.connections).remove(&number);
             });
     }
 }
 
-/// Answers the requests of one connection, until either side is done.
+/// Answers the requests of one connection until either side closes it.
 fn serve<E: Endpoint>(mut connection: TcpStream, endpoint: &E, shared: &Shared) -> io::Result<()> {
-    // An idle connection ends by itself, so that no thread stays for good.
+    // An idle connection times out, so that no thread stays for ever.
     connection.set_read_timeout(Some(Duration::from_secs(30)))?;
     connection.set_nodelay(true)?;
     let mut reader = BufReader::new(connection.try_clone()?);
@@ -156,7 +155,7 @@ fn serve<E: Endpoint>(mut connection: TcpStream, endpoint: &E, shared: &Shared) 
     }
 }
 
-/// Without lingering, the end of the last handle is a reset.
+/// Without lingering, closing the last handle resets the connection.
 fn reset(connection: &TcpStream) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(
         connection,
@@ -164,7 +163,7 @@ fn reset(connection: &TcpStream) -> io::Result<()> {
     )?)
 }
 
-/// A panic elsewhere leaves what a double remembers usable.
+/// A panic elsewhere leaves the memory of a double usable.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

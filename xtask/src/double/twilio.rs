@@ -1,6 +1,7 @@
 //! A double of Twilio's messages: sends of content templates to WhatsApp, status
-//! callbacks, and what contacts write. It refuses what the real one refuses; its
-//! callbacks are forms, one event each, signed over the address and the fields.
+//! callbacks, and incoming messages. It refuses what Twilio refuses. Its
+//! callbacks are forms with one event each, signed over the address and the
+//! fields.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -23,10 +24,10 @@ use errors::error;
 /// A running double of Twilio.
 pub type Twilio = Channel<Messages>;
 
-/// What the double expects of its callers, and how it names things.
+/// The expected credentials, and the names that the double uses.
 #[derive(Clone, Debug)]
 pub struct TwilioOptions {
-    /// Port 0 takes a free one.
+    /// Port 0 selects a free port.
     pub listen: SocketAddr,
     pub account_sid: String,
     /// The password of sends, and the key of signatures.
@@ -35,7 +36,7 @@ pub struct TwilioOptions {
     pub from: String,
     pub messaging_service_sid: String,
     pub contents: Vec<Content>,
-    /// Seconds since 1970 at which time stands; none: the machine's time.
+    /// The fixed time in seconds since 1970; `None`: the machine's time.
     pub now: Option<u64>,
 }
 
@@ -43,7 +44,7 @@ pub struct TwilioOptions {
 #[derive(Clone, Debug)]
 pub struct Content {
     pub sid: String,
-    /// The text, with its variables as `{{1}}`.
+    /// The text, with variables as `{{1}}`.
     pub text: String,
 }
 
@@ -73,10 +74,10 @@ impl Default for TwilioOptions {
     }
 }
 
-/// The protocol, and what can be changed of it while it runs.
+/// The protocol, and its settings that can change while it runs.
 pub struct Messages {
     options: TwilioOptions,
-    /// Recipients, as they are sent, that want no more messages.
+    /// Recipients, in the spelling of the sends, that have opted out.
     opted_out: Mutex<BTreeSet<String>>,
 }
 
@@ -90,12 +91,12 @@ impl Twilio {
         &self.provider().options
     }
 
-    /// Where sends go.
+    /// The address for sends.
     pub fn messages_path(&self) -> String {
         self.provider().path()
     }
 
-    /// This recipient wants no more messages.
+    /// This recipient has opted out.
     pub fn opt_out(&self, recipient: &str) {
         locked(&self.provider().opted_out).insert(bare(recipient).to_owned());
     }
@@ -117,7 +118,8 @@ impl Messages {
     }
 
     fn status(&self, status: &Status) -> Vec<(String, String)> {
-        // The channel tells `failed` of what it took and could not deliver.
+        // The channel reports `failed` for a message that it accepted and could
+        // not deliver.
         let mut fields = vec![
             ("MessageSid", status.id.clone()),
             ("SmsSid", status.id.clone()),
@@ -238,7 +240,7 @@ impl Provider for Messages {
         let fields = match events {
             [Event::Status(status)] => self.status(status),
             [Event::Inbound(inbound)] => self.inbound(inbound),
-            // Any form: its fields are the value.
+            // Any form: its fields are the members of the value.
             [Event::Change { value, .. }] => pairs(value),
             _ => Vec::new(),
         };
@@ -289,7 +291,7 @@ opt-out RECIPIENT                      sends to it are refused with 21610
     }
 }
 
-/// The number without the channel's word before it.
+/// The number without the channel's prefix.
 fn bare(recipient: &str) -> &str {
     recipient.rsplit(':').next().unwrap_or(recipient)
 }

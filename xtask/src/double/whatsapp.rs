@@ -1,7 +1,7 @@
 //! A double of the WhatsApp Cloud API: sends, the list of templates, and the
-//! webhooks. It refuses what the real one refuses, in its order and words, and
-//! its webhooks have the real one's bytes: characters beyond ASCII escaped, and
-//! slashes too, signed as they are sent.
+//! webhooks. It refuses what the real API refuses, in the same order and words.
+//! Its webhooks have the same bytes: characters beyond ASCII and slashes are
+//! escaped, and the bytes are signed as they are sent.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -26,16 +26,16 @@ use errors::Refusal;
 /// A running double of the WhatsApp Cloud API.
 pub type WhatsApp = Channel<Cloud>;
 
-/// What the double expects of its callers, and how it names things.
+/// The expected credentials, and the names that the double uses.
 #[derive(Clone, Debug)]
 pub struct WhatsAppOptions {
-    /// Port 0 takes a free one.
+    /// Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// The access tokens that are valid.
+    /// The valid access tokens.
     pub tokens: Vec<String>,
-    /// What webhooks are signed with.
+    /// The secret that signs webhooks.
     pub app_secret: String,
-    /// What the handshake shows.
+    /// The token of the handshake.
     pub verify_token: String,
     /// The id of the business account, which owns the templates.
     pub waba_id: String,
@@ -44,7 +44,7 @@ pub struct WhatsAppOptions {
     pub number: String,
     /// As the provider lists them.
     pub templates: Vec<Value>,
-    /// Seconds since 1970 at which time stands; none: the machine's time.
+    /// The fixed time in seconds since 1970; `None`: the machine's time.
     pub now: Option<u64>,
 }
 
@@ -68,13 +68,13 @@ impl Default for WhatsAppOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaId {
     AsSent,
-    /// A Brazilian mobile number loses its ninth digit, which it often does.
+    /// A Brazilian mobile number loses its ninth digit, as it often does.
     WithoutNinthDigit,
-    /// The answer does not name it, and statuses do as it was sent.
+    /// The answer does not name it; statuses name it as in the send.
     Missing,
 }
 
-/// The protocol, and what can be changed of it while it runs.
+/// The protocol, and its settings that can change while it runs.
 pub struct Cloud {
     options: WhatsAppOptions,
     templates: Mutex<Vec<Value>>,
@@ -85,7 +85,7 @@ struct Manner {
     wa_id: WaId,
     /// The `message_status` of answers.
     message_status: String,
-    /// Numbers, as they are sent, that are not on WhatsApp.
+    /// Numbers, in the spelling of the sends, that are not on WhatsApp.
     absent: BTreeSet<String>,
     tokens: Vec<String>,
 }
@@ -100,7 +100,7 @@ impl WhatsApp {
         &self.provider().options
     }
 
-    /// Where sends go.
+    /// The address for sends.
     pub fn messages_path(&self) -> String {
         format!("/v23.0/{}/messages", self.options().phone_number_id)
     }
@@ -114,7 +114,7 @@ impl WhatsApp {
         word.clone_into(&mut locked(&self.provider().manner).message_status);
     }
 
-    /// This number, as it is sent, is not on WhatsApp.
+    /// This number, in the spelling of the sends, is not on WhatsApp.
     pub fn absent(&self, number: &str) {
         locked(&self.provider().manner)
             .absent
@@ -130,11 +130,11 @@ impl WhatsApp {
         locked(&self.provider().templates).retain(|template| template["name"] != name);
     }
 
-    /// Changes a template's state, such as `PAUSED`: the webhook about it, which
-    /// waits to be told.
+    /// Changes a template's state, for example to `PAUSED`, and queues the
+    /// webhook about it.
     ///
     /// # Panics
-    /// When there is no such template.
+    /// If there is no such template.
     pub fn set_template_status(&self, name: &str, language: &str, status: &str) {
         let event = self
             .provider()
@@ -322,12 +322,12 @@ impl Provider for Cloud {
         "\
 templates                              the templates and their states
 template NAME LANGUAGE STATE           APPROVED, PENDING, PAUSED, REJECTED, DISABLED;
-                                       the callback is told
+                                       sends a webhook about it
 "
     }
 }
 
-/// The digits of a phone; of a user without one its id.
+/// The digits of a phone, or the id of a user without one.
 fn wa_id(recipient: &str) -> String {
     if recipient.starts_with(|character: char| character.is_ascii_alphabetic()) {
         return recipient.to_owned();
@@ -335,7 +335,8 @@ fn wa_id(recipient: &str) -> String {
     recipient.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// 55, the area code, and a mobile number of nine digits lose the first of these.
+/// 55, the area code, and a nine-digit mobile number: the first of the nine
+/// digits is dropped.
 fn without_ninth_digit(digits: &str) -> String {
     match (digits.strip_prefix("55"), digits.len()) {
         (Some(national), 13) if national[2..].starts_with('9') => {

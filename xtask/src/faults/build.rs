@@ -1,5 +1,5 @@
-//! What the rows are tried with: the tests, the program as it is released, and an
-//! earlier build of it. The programs are copies, which no build beside the run changes.
+//! Builds for the rows: the tests, the release build of the program, and an earlier build
+//! of it. The programs are copies, which other builds during the run do not change.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use super::folder;
 use crate::failure::{Context, Failure};
 use crate::{process, repository};
 
-/// Where the schema is whose changes an upgrade goes over.
+/// The schema whose changes an upgrade crosses.
 const SCHEMA: &str = "host/migrations/postgres";
 
 pub struct Built {
     pub tests: PathBuf,
     pub program: PathBuf,
     pub before: Option<Before>,
-    /// Of the tests and of the program.
+    /// The commit of the tests and of the program.
     pub commit: String,
 }
 
@@ -29,7 +29,7 @@ pub struct Before {
 }
 
 impl Before {
-    /// One that the tester has: `COMMIT=PROGRAM`.
+    /// An earlier build of the tester: `COMMIT=PROGRAM`.
     pub fn named(text: &str) -> Result<Self, Failure> {
         let (commit, program) = text
             .split_once('=')
@@ -51,7 +51,7 @@ impl Built {
             (given, _) => given,
         };
         if with_fuzz {
-            // So that the time of its row is that of its inputs.
+            // Beforehand, so that the time of the row is spent on inputs.
             process::run(repository::cargo().args(["test", "--workspace", "--lib", "--no-run"]))?;
         }
         let commit = commit()?;
@@ -89,8 +89,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
         .context(format!("copying {}", from.display()))
 }
 
-/// The last commit with an older schema, built; None without that much history, and where
-/// the newest migration is the first: the schemas before that are refused.
+/// Builds the last commit with an older schema. `None` without enough history, and if the
+/// newest migration is the first: older schemas are refused.
 fn before(folder: &Path) -> Result<Option<Before>, Failure> {
     let migrations = repository::root().join(SCHEMA);
     let count = fs::read_dir(&migrations).context(format!("reading {}", migrations.display()))?;
@@ -134,7 +134,7 @@ fn before(folder: &Path) -> Result<Option<Before>, Failure> {
 pub fn tests() -> Result<PathBuf, Failure> {
     let said = process::output(repository::cargo().args([
         "test",
-        // With the features that the other tests are built with.
+        // With the same features as the other tests.
         "--workspace",
         "--test",
         "it",
@@ -147,10 +147,10 @@ pub fn tests() -> Result<PathBuf, Failure> {
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .filter(|told| told["target"]["name"] == "it")
         .find_map(|told| told["executable"].as_str().map(PathBuf::from));
-    program.ok_or_else(|| Failure::new("cargo does not tell where the tests are"))
+    program.ok_or_else(|| Failure::new("cargo did not report the path of the test program"))
 }
 
-/// The commit that is tried, and whether more than it is.
+/// The current commit, marked if there are uncommitted changes.
 fn commit() -> Result<String, Failure> {
     let git = |arguments: &[&str]| {
         process::output(

@@ -16,20 +16,20 @@ const HEAD: &str = "\
 |---|---|---|---|---|---|---|
 ";
 
-/// Where a line says that its fault was not borne, or not tried.
+/// Marks a line whose fault was not withstood, or not tried.
 pub const FAILED: &str = "**FAILED**";
 pub const NOT_RUN: &str = "**not run**";
 
-/// What came of a row.
+/// The outcome of a row.
 pub struct Outcome {
     pub figures: Vec<Figure>,
-    /// A sentence for each thing that went wrong.
+    /// One sentence for each failure.
     pub failures: Vec<String>,
-    /// A sentence for each part that could not be tried here.
+    /// One sentence for each part that could not be tried here.
     pub left_out: Vec<String>,
 }
 
-/// What a test told.
+/// A figure of a test.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Figure {
     pub fault: String,
@@ -50,8 +50,8 @@ impl Figure {
         })
     }
 
-    /// What the tests of `cargo xtask fuzz` tell together, each in a line as
-    /// `NAME: N inputs in S s, seed X`, which the test program may begin with a word of its own.
+    /// Adds up the lines of the tests of `cargo xtask fuzz`, each of which is `NAME: N inputs in
+    /// S s, seed X`, possibly after a word of the test harness.
     pub fn of_fuzz(said: &str) -> Option<Self> {
         let (mut targets, mut inputs, mut seconds, mut last) = (0, 0_u64, 0.0, None);
         for line in said.lines() {
@@ -80,7 +80,7 @@ impl Figure {
     }
 }
 
-/// The line of a row that was tried.
+/// The line of a measured row.
 pub fn line(row: &Row, outcome: &Outcome, commit: &str, day: &str) -> String {
     let mut figures = outcome.figures.clone();
     figures.sort();
@@ -131,7 +131,7 @@ fn each_once(words: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// The page as it is.
+/// The current page.
 pub struct Page {
     before: String,
     lines: Vec<String>,
@@ -148,8 +148,9 @@ impl Page {
         });
         let Some((before, table, after)) = parts else {
             return Err(
-                Failure::new(format!("{} has no place for the table", path.display()))
-                    .hint(format!("put a line `{BEGIN}` there, and below it `{END}`")),
+                Failure::new(format!("{} has no place for the table", path.display())).hint(
+                    format!("add a line `{BEGIN}` to it, and a line `{END}` below that"),
+                ),
             );
         };
         let lines = table.lines().filter(|line| line.starts_with("| ")).skip(1);
@@ -160,14 +161,14 @@ impl Page {
         })
     }
 
-    /// The line of a row; empty where there is none.
+    /// Returns the line of a row; empty if there is none.
     fn line_of(&self, row: &Row) -> &str {
         let begin = format!("| {} |", row.fault);
         let found = self.lines.iter().find(|line| line.starts_with(&begin));
         found.map_or("", String::as_str)
     }
 
-    /// What is wrong with the line of a row.
+    /// Returns what is wrong with the line of a row.
     pub fn fault_of(&self, row: &Row) -> Option<&'static str> {
         let line = self.line_of(row);
         let cells: Vec<_> = line.split(" | ").collect();
@@ -184,7 +185,7 @@ impl Page {
         }
     }
 
-    /// Lines that belong to no row.
+    /// Returns lines that belong to no row.
     pub fn strays(&self, rows: &[Row]) -> Vec<&str> {
         let is_known = |line: &str| {
             rows.iter()
@@ -194,7 +195,7 @@ impl Page {
         lines.filter(|line| !is_known(line)).collect()
     }
 
-    /// Puts new lines in the place of old ones, in the order of the rows.
+    /// Replaces old lines by new ones, in the order of the rows.
     pub fn write(&self, rows: &[Row], new: &[(&'static str, String)]) -> Result<(), Failure> {
         let mut table = String::from(HEAD);
         for row in rows {
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_failed_was_not_run_or_tells_nothing_is_not() {
+    fn a_line_that_failed_was_not_run_or_has_no_figure_is_not() {
         let row = &ROWS[0];
         let cases = [
             (outcome(&[TOLD], &["a test"], &[]), "failed"),
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_readers_tell_is_one_figure() {
+    fn the_figures_of_all_readers_are_one_figure() {
         let said = "seed 9; `cargo xtask fuzz --seed 9` tries the same inputs\n\
             test a::fuzz_cursors ... fuzz_cursors: 12 inputs in 1.0 s, seed 9\nok\n\
             fuzz_heads: 30 inputs in 2.5 s, seed 9\n";

@@ -1,41 +1,41 @@
-//! The faults that the service is tried with: what tries each, for how long, and
-//! what is promised. A row here is a row of `docs/reliability.md`.
+//! The faults: the tests of each, their time limit, and the promise. A row here is a
+//! row of `docs/reliability.md`.
 
-/// What tries a fault.
+/// The tests that measure a fault.
 pub enum Tries {
-    /// Tests against the program, by their whole names.
+    /// Tests against the program, by their full names.
     Tests(&'static [&'static str]),
-    /// `cargo xtask fuzz`, which tells a line for each of its tests.
+    /// `cargo xtask fuzz`, which reports a line for each of its tests.
     Fuzz,
 }
 
 /// One fault.
 pub struct Row {
-    /// By which tests tell figures of it, and by which it is named on the command line.
+    /// The key for figures of tests, and for the command line.
     pub key: &'static str,
     pub fault: &'static str,
     pub promise: &'static str,
     pub tries: Tries,
-    /// What the tests read of how much they try, and what it is in the long form.
+    /// The variables for the sizes of the tests, and their values in the long form.
     pub sizes: &'static [(&'static str, &'static str)],
-    /// Seconds after which it is ended, and told as failed.
+    /// The time limit in seconds. After it the tests are killed and the row has failed.
     pub seconds: u64,
 }
 
-/// Of each test that tries inputs by chance, in their row.
+/// The seconds for each fuzz test in its row.
 pub const FUZZ_SECONDS: &str = "15";
 
-/// All rows together end within so many seconds, whatever happens.
+/// The time limit for all rows together, in seconds.
 pub const SECONDS: u64 = 40 * 60;
 
 pub const ROWS: &[Row] = &[
     Row {
         key: "kills",
         fault: "the program is killed under load",
-        promise: "what was acknowledged is there, once",
+        promise: "every acknowledged lead is stored, once",
         tries: Tries::Tests(&[
-            "crash::on_sqlite::what_was_acknowledged_survives_kill_after_kill_and_comes_once",
-            "crash::on_postgres::what_was_acknowledged_survives_kill_after_kill_and_comes_once",
+            "crash::on_sqlite::every_acknowledged_lead_survives_repeated_kills_exactly_once",
+            "crash::on_postgres::every_acknowledged_lead_survives_repeated_kills_exactly_once",
         ]),
         sizes: &[("LEADHOST_KILLS", "500")],
         seconds: 600,
@@ -46,7 +46,7 @@ pub const ROWS: &[Row] = &[
         promise: "no 2xx before its commit is synced",
         tries: Tries::Tests(&[
             "faults::sync::nothing_is_acknowledged_before_its_commit_is_synced",
-            "faults::sync::a_disk_that_never_syncs_is_found_out",
+            "faults::sync::a_disk_that_never_syncs_is_detected",
         ]),
         sizes: &[("LEADHOST_SYNCED", "10000")],
         seconds: 180,
@@ -54,10 +54,10 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "full",
         fault: "the disk is full",
-        promise: "writes are refused in words, reads go on, and leads come in again when there is room",
+        promise: "writes are refused with a reason, reads continue, and leads are accepted again once there is room",
         tries: Tries::Tests(&[
-            "disk::a_full_disk_refuses_writes_only_and_leads_come_in_again_when_there_is_room",
-            "store::one_file::on_a_full_disk_writes_fail_reads_go_on_and_room_heals",
+            "disk::a_full_disk_refuses_only_writes_and_leads_are_accepted_again_once_there_is_room",
+            "store::one_file::on_a_full_disk_writes_fail_and_reads_continue_until_there_is_room",
         ]),
         sizes: &[],
         seconds: 60,
@@ -65,9 +65,9 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "eio",
         fault: "the disk fails (EIO)",
-        promise: "leads are refused, the host is not ready, and goes on by itself",
+        promise: "leads are refused, the host reports that it is not ready, and it recovers by itself",
         tries: Tries::Tests(&[
-            "admission::trouble::a_host_whose_disk_fails_is_not_ready_until_a_commit_goes_well",
+            "admission::trouble::a_host_whose_disk_fails_is_not_ready_until_a_commit_succeeds",
         ]),
         sizes: &[],
         seconds: 60,
@@ -75,9 +75,9 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "restarted",
         fault: "PostgreSQL restarts",
-        promise: "no acknowledged lead is lost, and the hosts go on by themselves",
+        promise: "no acknowledged lead is lost, and the hosts recover by themselves",
         tries: Tries::Tests(&[
-            "bad_days::restarts::a_server_that_restarts_again_and_again_costs_no_lead_and_no_connection",
+            "bad_days::restarts::a_server_that_restarts_repeatedly_costs_no_lead_and_no_connection",
         ]),
         sizes: &[],
         seconds: 60,
@@ -85,7 +85,7 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "stopped",
         fault: "PostgreSQL stands still",
-        promise: "requests end at their deadline, memory stays bounded, all goes on after it",
+        promise: "requests end at their deadline, memory stays bounded, and the hosts recover afterwards",
         tries: Tries::Tests(&[
             "bad_days::standstill::while_the_whole_server_stands_still_requests_end_in_time",
             "bad_days::standstill::connections_that_stand_still_are_given_up_for_new_ones",
@@ -96,9 +96,9 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "cut",
         fault: "PostgreSQL is cut off",
-        promise: "no acknowledged lead is lost or comes twice, requests end at their deadline",
+        promise: "no acknowledged lead is lost or duplicated, and requests end at their deadline",
         tries: Tries::Tests(&[
-            "bad_days::network::resets_silence_and_closed_doors_cost_no_acknowledged_lead",
+            "bad_days::network::resets_silence_and_refused_connections_lose_no_acknowledged_lead",
         ]),
         sizes: &[],
         seconds: 60,
@@ -106,7 +106,7 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "clock",
         fault: "clocks that step by an hour",
-        promise: "no stamp goes backwards, so clients of the export pass no row over",
+        promise: "no stamp goes backwards, so clients of the export miss no row",
         tries: Tries::Tests(&[
             "faults::clock::on_sqlite::clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row",
             "faults::clock::on_postgres::clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row",
@@ -117,7 +117,7 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "idle",
         fault: "10 000 idle connections",
-        promise: "they fit in little memory, and who comes is served",
+        promise: "they fit in little memory, and new clients are served",
         tries: Tries::Tests(&[
             "admission::crowd::ten_thousand_idle_connections_fit_in_a_small_memory",
         ]),
@@ -127,14 +127,14 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "slow",
         fault: "slow headers, bodies and readers",
-        promise: "they are ended at their deadlines and take no room from others",
+        promise: "they are closed at their deadlines and take no room from others",
         tries: Tries::Tests(&[
             "server::on_sqlite::headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile",
             "server::on_postgres::headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile",
-            "server::on_sqlite::a_body_that_does_not_come_is_given_up",
-            "server::on_postgres::a_body_that_does_not_come_is_given_up",
-            "admission::answers::on_sqlite::who_does_not_read_large_answers_gets_no_more_of_them",
-            "admission::answers::on_postgres::who_does_not_read_large_answers_gets_no_more_of_them",
+            "server::on_sqlite::a_body_that_does_not_arrive_is_given_up",
+            "server::on_postgres::a_body_that_does_not_arrive_is_given_up",
+            "admission::answers::on_sqlite::a_client_that_does_not_read_large_answers_gets_no_more_of_them",
+            "admission::answers::on_postgres::a_client_that_does_not_read_large_answers_gets_no_more_of_them",
         ]),
         sizes: &[],
         seconds: 60,
@@ -142,10 +142,10 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "overload",
         fault: "three times the capacity",
-        promise: "most of the capacity goes to leads that are taken (the aim is 90 %), the others hear that they come again, normal answers again within 5 s",
+        promise: "most of the capacity goes to accepted leads (the aim is 90 %), the others are asked to retry, and answers are normal again within 5 s",
         tries: Tries::Tests(&[
-            "faults::overload::on_sqlite::three_times_the_capacity_is_borne",
-            "faults::overload::on_postgres::three_times_the_capacity_is_borne",
+            "faults::overload::on_sqlite::a_host_withstands_three_times_its_capacity",
+            "faults::overload::on_postgres::a_host_withstands_three_times_its_capacity",
         ]),
         sizes: &[("LEADHOST_OVERLOAD_SECONDS", "300")],
         seconds: 540,
@@ -161,10 +161,10 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "files",
         fault: "256 file descriptors",
-        promise: "idle connections make room, and leads go on",
+        promise: "idle connections are closed to make room, and leads are still accepted",
         tries: Tries::Tests(&[
-            "faults::scarce::on_sqlite::with_256_files_idle_connections_make_room_and_leads_go_on",
-            "faults::scarce::on_postgres::with_256_files_idle_connections_make_room_and_leads_go_on",
+            "faults::scarce::on_sqlite::with_256_files_idle_connections_make_room_and_leads_are_still_accepted",
+            "faults::scarce::on_postgres::with_256_files_idle_connections_make_room_and_leads_are_still_accepted",
         ]),
         sizes: &[],
         seconds: 60,
@@ -172,7 +172,7 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "memory",
         fault: "256 MB of memory",
-        promise: "what does not fit is told to come again or waits; the process is not killed",
+        promise: "requests that do not fit wait or are asked to retry; the process is not killed",
         tries: Tries::Tests(&[
             "faults::scarce::on_sqlite::in_256_megabytes_plugins_bodies_and_pages_fit_together",
             "faults::scarce::on_postgres::in_256_megabytes_plugins_bodies_and_pages_fit_together",
@@ -184,18 +184,18 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "bombs",
         fault: "JSON bombs",
-        promise: "each is taken or refused with words, soon and within bounded memory",
+        promise: "each is accepted or refused with a reason, quickly and within bounded memory",
         tries: Tries::Tests(&[
-            "faults::bombs::on_sqlite::json_that_is_made_to_hurt_hurts_nobody",
-            "faults::bombs::on_postgres::json_that_is_made_to_hurt_hurts_nobody",
+            "faults::bombs::on_sqlite::hostile_json_harms_neither_the_host_nor_other_senders",
+            "faults::bombs::on_postgres::hostile_json_harms_neither_the_host_nor_other_senders",
         ]),
         sizes: &[],
         seconds: 90,
     },
     Row {
         key: "second",
-        fault: "a second opener of the file",
-        promise: "it is refused, and the first one goes on",
+        fault: "a second process opens the file",
+        promise: "it is refused, and the first one keeps running",
         tries: Tries::Tests(&[
             "cli::a_folder_is_served_by_one_process_and_with_its_own_sealing_key",
         ]),
@@ -205,9 +205,9 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "backup",
         fault: "backup and restore under load",
-        promise: "a copy holds what was acknowledged before it, without a gap, and a service starts from it",
+        promise: "a copy holds every lead acknowledged before it, without a gap, and a service starts from it",
         tries: Tries::Tests(&[
-            "backup::copies_under_load_hold_what_was_acknowledged_and_nothing_after_a_gap",
+            "backup::copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap",
         ]),
         sizes: &[("LEADHOST_COPIES", "12")],
         seconds: 150,
@@ -215,11 +215,11 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "migration",
         fault: "a migration that is killed",
-        promise: "the next start goes on from there and nothing is missing",
+        promise: "the next start continues from there and nothing is missing",
         tries: Tries::Tests(&[
-            "moving::a_move_that_is_cut_off_again_and_again_brings_everything_and_clients_go_on",
-            "faults::schema::on_sqlite::a_schema_that_is_killed_half_way_is_whole_at_the_next_start",
-            "faults::schema::on_postgres::a_schema_that_is_killed_half_way_is_whole_at_the_next_start",
+            "moving::a_repeatedly_interrupted_move_copies_everything_and_clients_continue",
+            "faults::schema::on_sqlite::a_schema_creation_that_is_killed_is_completed_by_the_next_start",
+            "faults::schema::on_postgres::a_schema_creation_that_is_killed_is_completed_by_the_next_start",
         ]),
         sizes: &[
             ("LEADHOST_MOVE_KILLS", "100"),
@@ -230,7 +230,7 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "hostile",
         fault: "hostile components",
-        promise: "each call ends as the fault that it is, and others do not notice",
+        promise: "each call ends with its own fault, and other connections are not affected",
         tries: Tries::Tests(&[
             "plugins::hostile::a_guest_that_uses_memory_for_ever_runs_out_of_time",
             "plugins::hostile::a_guest_that_asks_the_host_for_ever_runs_out_of_time",
@@ -245,7 +245,7 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "upgrade",
         fault: "a rolling upgrade between two builds",
-        promise: "two hosts are replaced one by one, and nobody notices",
+        promise: "two hosts are replaced one by one without clients noticing",
         tries: Tries::Tests(&["faults::upgrade::hosts_that_are_replaced_one_by_one_cost_no_lead"]),
         sizes: &[],
         seconds: 90,
@@ -253,7 +253,7 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "soak",
         fault: "a long soak",
-        promise: "no error, and memory that does not grow with time",
+        promise: "no error, and memory does not grow over time",
         tries: Tries::Tests(&[
             "faults::soak::on_sqlite::under_load_for_long_nothing_fails_and_memory_does_not_grow",
             "faults::soak::on_postgres::under_load_for_long_nothing_fails_and_memory_does_not_grow",
@@ -264,15 +264,15 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "power cut",
         fault: "the power is cut",
-        promise: "what was acknowledged is there, and the file is whole",
-        tries: Tries::Tests(&["power_cut::what_was_acknowledged_is_there_after_a_power_cut"]),
+        promise: "every acknowledged lead is stored, and the file is intact",
+        tries: Tries::Tests(&["power_cut::every_acknowledged_lead_is_there_after_a_power_cut"]),
         sizes: &[("LEADHOST_POWER_CUTS", "2000")],
         seconds: 480,
     },
     Row {
         key: "fuzz",
-        fault: "inputs by chance",
-        promise: "each is taken or refused; none ends the program",
+        fault: "random inputs",
+        promise: "each is accepted or refused; none stops the program",
         tries: Tries::Fuzz,
         sizes: &[],
         seconds: 900,

@@ -1,5 +1,5 @@
-//! The database server of the fleet: a cluster of its own in the data folder,
-//! on the loopback interface, with a password for the service's login.
+//! The database server of the fleet: its own cluster in the data folder, on the loopback
+//! interface, with a password for the service's login.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
@@ -12,12 +12,12 @@ use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::process;
 
-/// Below the ports that the system hands out by itself.
+/// Below the ephemeral ports of the system.
 const PORT: &str = "25432";
 const LOGIN: &str = "leadhost";
 const DATABASE: &str = "leads";
 
-/// PostgreSQL's programs, installed where that is allowed and needed.
+/// Finds PostgreSQL's programs, or installs them if that is allowed.
 pub fn programs(install: Install) -> Result<Binaries, Failure> {
     Binaries::find().or_else(|_| {
         install.debian(&["postgresql"], "for the database of the hosts")?;
@@ -30,12 +30,12 @@ pub struct Server {
     programs: Binaries,
     folder: PathBuf,
     password: String,
-    /// It ran before: a task that was killed has left it behind.
+    /// It was already running: a task that was killed has left it behind.
     pub was_running: bool,
 }
 
 impl Server {
-    /// Makes the cluster if it is not there, and starts it.
+    /// Makes the cluster if there is none, and starts it.
     pub fn start(programs: Binaries, data: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(data).context(format!("creating {}", data.display()))?;
         let folder = place(&programs, data)?;
@@ -87,8 +87,8 @@ impl Server {
         )))
     }
 
-    /// The login and the database of the service, as an administrator would
-    /// make them; how to reach it.
+    /// Makes the login and the database of the service, as an administrator would.
+    /// Returns the URL.
     pub fn database(&self) -> Result<String, Failure> {
         let login = format!(
             "do $$ begin
@@ -129,7 +129,7 @@ impl Server {
         .map(|_| ())
     }
 
-    /// One text of SQL as the superuser, by the socket, whose folder is closed to others.
+    /// Runs SQL as the superuser, over the socket, whose folder is closed to others.
     fn sql(&self, text: &str) -> Result<String, Failure> {
         // The client may be installed apart from the server.
         let own = self.programs.folder.join("psql");
@@ -144,7 +144,7 @@ impl Server {
             .args(["--port", PORT, "--host"])
             .arg(&self.folder)
             .args(["--command", text]);
-        // Not shown when it fails: it may hold the password.
+        // Not shown on failure: it may contain the password.
         let output = command.output().context("starting psql")?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -168,8 +168,8 @@ impl Server {
     }
 }
 
-/// A folder that the server's account owns. Where it may not reach the data
-/// folder, which is so below root's home, it is one beside the system's own.
+/// Returns a folder that the server's account owns: in the data folder, or, if it cannot
+/// reach that, as below root's home, among the system's own.
 fn place(programs: &Binaries, data: &Path) -> Result<PathBuf, Failure> {
     let folder = data.join("postgres");
     let Some(account) = &programs.account else {

@@ -1,4 +1,4 @@
-//! Starts a double of a far end in the foreground, for trying things by hand.
+//! Starts a double in the foreground, for trying things by hand.
 
 use crate::args::Args;
 use crate::failure::{Context, Failure};
@@ -9,24 +9,25 @@ mod twilio;
 mod whatsapp;
 
 pub const HELP: &str = "\
-Starts a double of a far end on the loopback interface, until it is interrupted.
+Starts a double of a provider or a lead source on the loopback interface, and runs it until
+it is interrupted.
 
-    cargo xtask double graph      what leads are fetched from, the Graph API
-    cargo xtask double whatsapp   what messages go out by, the WhatsApp Cloud API
-    cargo xtask double twilio     what messages go out by, Twilio
+    cargo xtask double graph      the Graph API, from which leads are fetched
+    cargo xtask double whatsapp   the WhatsApp Cloud API, a provider of messages
+    cargo xtask double twilio     Twilio, a provider of messages
 
-Each says when it starts how it is reached, with what secrets, and how it behaves.
+At its start each prints its address, its secrets and its behaviour.
 
 For all:
-    --listen ADDRESS   address and port; 127.0.0.1, and 8090, 8091 or 8092 when left out
+    --listen ADDRESS   address and port; default 127.0.0.1, and port 8090, 8091 or 8092
 
 graph:
     --app-secret TEXT  the key of appsecret_proof, which is HMAC-SHA256(app secret, access token) in hex
     --token TEXT       the valid access token
 
 whatsapp, twilio:
-    --callback URL     where webhooks go; http://.. and reachable from here
-    --signed-url URL   the callback's address as signatures name it, behind a proxy
+    --callback URL     the address for webhooks; http://.. and reachable from here
+    --signed-url URL   the callback's address that signatures cover, if it is behind a proxy
 
 whatsapp:
     --token TEXT, --app-secret TEXT, --verify-token TEXT
@@ -58,7 +59,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     }
 }
 
-/// The address to listen on, with this port when nothing is said.
+/// The address to listen on, by default with this port.
 fn listen(args: &mut Args, port: u16) -> Result<std::net::SocketAddr, Failure> {
     let listen = args
         .value("--listen")?
@@ -69,7 +70,7 @@ fn listen(args: &mut Args, port: u16) -> Result<std::net::SocketAddr, Failure> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_help_tells_how_ids_behave() {
+    fn the_help_lists_how_ids_behave() {
         assert!(super::HELP.ends_with(xtask::double::graph::BEHAVIOUR));
     }
 }

@@ -1,4 +1,4 @@
-//! What both providers' doubles do in the foreground.
+//! The common part of both messaging providers' doubles in the foreground.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use xtask::double::channel::{Callback, Channel, Provider, by_hand};
 use crate::args::Args;
 use crate::failure::{Context, Failure};
 
-/// Where webhooks go, if it was said.
+/// Returns the address for webhooks, if it was given.
 pub fn callback(args: &mut Args) -> Result<Option<Callback>, Failure> {
     let Some(url) = args.value("--callback")? else {
         return Ok(None);
@@ -19,7 +19,7 @@ pub fn callback(args: &mut Args) -> Result<Option<Callback>, Failure> {
     }))
 }
 
-/// Serves until it is interrupted. `tell` says what there is to know first.
+/// Serves until it is interrupted. `tell` prints the settings first.
 pub fn serve<P: Provider>(
     listen: SocketAddr,
     provider: P,
@@ -33,15 +33,15 @@ pub fn serve<P: Provider>(
             println!("webhooks go to   {}", callback.url());
             double.call_back(callback);
         }
-        None => println!("webhooks go      nowhere: --callback URL names where"),
+        None => println!("webhooks         are not sent: set --callback URL"),
     }
     println!(
-        "\nStatuses follow by themselves. Lines typed here do more, as do requests like\n    curl -d '5511987650101 Oi!' {}/double/inbound\n\n{}",
+        "\nStatuses are sent automatically. For more, type a command here or send a request like\n    curl -d '5511987650101 Oi!' {}/double/inbound\n\n{}",
         double.url(),
         by_hand::help(double.provider())
     );
     by_hand::listen(&double, |said| println!("{said}"));
-    // The end of the input is not the end of the double.
+    // The double keeps running after the end of its input.
     loop {
         std::thread::park();
     }

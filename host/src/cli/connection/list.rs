@@ -58,12 +58,12 @@ fn show(answer: &Value) {
     ));
 }
 
-/// Who may send, and what an operator allowed the plugin's replies to tell.
+/// Returns who may send, and the secrets that the plugin's replies may contain.
 fn senders(connection: &Value) -> String {
     let senders = cell(&connection["senders"]);
     match connection["replySecrets"].as_array() {
         Some(told) if !told.is_empty() => format!(
-            "{senders}; replies may tell {}",
+            "{senders}; replies may contain {}",
             cell(&connection["replySecrets"])
         ),
         _ => senders,

@@ -1,4 +1,4 @@
-//! `leadhost connection`: one file a verb.
+//! `leadhost connection`: one file per subcommand.
 
 mod list;
 mod pause;
@@ -12,9 +12,9 @@ use super::failure::Failure;
 pub enum Connection {
     /// List connections and the addresses that sources post to
     List(list::List),
-    /// Stop its fetches; what comes in is still accepted and waits
+    /// Pause the fetches of a connection; deliveries are still accepted and wait
     Pause(pause::Pause),
-    /// Let its fetches go on
+    /// Resume the fetches of a connection
     Resume(resume::Resume),
 }
 

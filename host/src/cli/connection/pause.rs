@@ -11,7 +11,7 @@ use crate::cli::output::say;
 pub struct Pause {
     /// The connection: its name, workspace/name or id
     connection: String,
-    /// Why, as lists show it
+    /// The reason, which lists show
     #[arg(long, value_name = "TEXT", default_value = "by an operator")]
     reason: String,
     #[command(flatten)]
@@ -27,7 +27,7 @@ impl Pause {
             .await?;
         client.print(&answer, |_| {
             say(&format!(
-                "The fetches of {} are paused; what comes in is accepted and waits.",
+                "The fetches of {} are paused; deliveries are accepted and wait.",
                 self.connection
             ));
         });

@@ -21,7 +21,7 @@ impl Resume {
         let path = format!("/admin/v1/connections/{}/resume", encoded(&self.connection));
         let answer = client.post(&path, &json!({})).await?;
         client.print(&answer, |_| {
-            say(&format!("The fetches of {} go on.", self.connection));
+            say(&format!("The fetches of {} are resumed.", self.connection));
         });
         Ok(())
     }

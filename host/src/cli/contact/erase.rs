@@ -1,5 +1,5 @@
-//! `leadhost contact erase`: a person who wants to be forgotten. Shows what would go,
-//! asks, and prints the receipt. Interrupted, the same command goes on with it.
+//! `leadhost contact erase`: erases a person. It shows what would be removed, asks, and prints the
+//! receipt. After an interruption the same command continues.
 
 use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
@@ -13,24 +13,24 @@ use crate::cli::table::{cell, safe, table, time};
 #[derive(Args)]
 #[command(group(ArgGroup::new("whom").required(true).args(["id", "phone", "email"])))]
 pub struct Erase {
-    /// The contact's id; of one that was erased, as the receipt names it
+    /// The contact's id; for an erased contact, the id in the receipt
     id: Option<String>,
-    /// Its phone number, in the workspace
+    /// The contact's phone number, with --workspace
     #[arg(long, value_name = "NUMBER", requires = "workspace")]
     phone: Option<String>,
-    /// Its e-mail address, in the workspace
+    /// The contact's e-mail address, with --workspace
     #[arg(long, value_name = "ADDRESS", requires = "workspace")]
     email: Option<String>,
-    /// The workspace's slug [default, with an id: every workspace is asked]
+    /// The workspace's slug [default with an id: all workspaces are searched]
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
-    /// Only show what would go
+    /// Show what would be removed, and remove nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    /// Also remove deliveries that name the person and are not converted yet, with whatever else they bring
+    /// Also remove deliveries that name the person and are not converted yet, with everything in them
     #[arg(long)]
     unconverted: bool,
     #[command(flatten)]
@@ -48,10 +48,10 @@ impl Erase {
                 client.print(&would, show);
                 return Ok(());
             }
-            // Beside the receipt, which may be kept.
+            // To standard error: standard output may be saved as the receipt.
             complain(&in_words(&would));
             confirm(&format!(
-                "Erase contact {} for good?",
+                "Erase contact {} permanently?",
                 safe(&cell(&would["contactId"]))
             ))?;
         }
@@ -100,10 +100,10 @@ fn in_words(receipt: &Value) -> String {
     lines.push(String::new());
     let left = left(receipt);
     lines.push(match (rows.is_empty(), is_dry) {
-        (true, _) if left.is_empty() => "There was nothing of it.".to_owned(),
-        (true, _) => "There was nothing of it but what follows.".to_owned(),
-        (false, true) => table(&["WOULD GO", "HOW MANY"], &rows),
-        (false, false) => table(&["GONE", "HOW MANY"], &rows),
+        (true, _) if left.is_empty() => "Nothing was found.".to_owned(),
+        (true, _) => "Nothing was found except the following.".to_owned(),
+        (false, true) => table(&["WOULD BE REMOVED", "COUNT"], &rows),
+        (false, false) => table(&["REMOVED", "COUNT"], &rows),
     });
     lines.extend(left);
     lines.extend(others(receipt));
@@ -111,27 +111,27 @@ fn in_words(receipt: &Value) -> String {
     for (at, what) in not_reached.enumerate() {
         if at == 0 {
             lines.push(String::new());
-            lines.push("Out of reach:".to_owned());
+            lines.push("Not reached:".to_owned());
         }
         lines.push(format!("- {}", safe(&cell(what))));
     }
     lines.join("\n")
 }
 
-/// Contacts with the same address or number, whom this leaves as they are.
+/// Returns the commands that erase the other contacts with the same address or number.
 fn others(receipt: &Value) -> Vec<String> {
     let others = receipt["others"].as_array().into_iter().flatten();
     let mut commands: Vec<_> = others
         .map(|id| format!("  leadhost contact erase {}", safe(&cell(id))))
         .collect();
     if !commands.is_empty() {
-        let stay = "Others have the same address or number, and stay; where they are to go too:";
+        let stay = "Other contacts have the same address or number, and stay. To erase them too:";
         commands.splice(..0, [String::new(), stay.to_owned()]);
     }
     commands
 }
 
-/// Deliveries that name the person and wait for something, and how these go too.
+/// Returns the remaining deliveries that name the person, and the command that removes them.
 fn left(receipt: &Value) -> Vec<String> {
     let remaining = &receipt["remaining"];
     let named: Vec<Vec<String>> = remaining["deliveries"]
@@ -145,7 +145,7 @@ fn left(receipt: &Value) -> Vec<String> {
     }
     let mut lines = vec![
         String::new(),
-        "These name the person, are not converted yet, and stay:".to_owned(),
+        "These deliveries name the person, are not converted yet, and stay:".to_owned(),
         table(&["DELIVERY", "STATUS"], &named),
     ];
     let more = remaining["moreDeliveries"].as_u64().unwrap_or_default();
@@ -153,10 +153,10 @@ fn left(receipt: &Value) -> Vec<String> {
         lines.push(format!("and {more} more"));
     }
     lines.push(if receipt["dryRun"] == true {
-        "With --unconverted they go too, with whatever else they bring.".to_owned()
+        "--unconverted removes them too, with everything in them.".to_owned()
     } else {
         format!(
-            "Look at them; this removes them too, with whatever else they bring:\n  leadhost contact erase {} --unconverted",
+            "Look at them first. This removes them too, with everything in them:\n  leadhost contact erase {} --unconverted",
             safe(&cell(&receipt["contactId"]))
         )
     });
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_else_has_the_address_is_named_with_the_command() {
+    fn other_contacts_with_the_address_are_named_with_their_command() {
         let id = "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88";
         let lines = others(&json!({"others": [id]}));
         assert_eq!(lines[2..], [format!("  leadhost contact erase {id}")]);

@@ -1,4 +1,4 @@
-//! `leadhost contact erasures`: what was erased, newest first. It names nobody.
+//! `leadhost contact erasures`: lists erasures, newest first. They contain no personal data.
 
 use clap::Args;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::cli::table::{cell, table, time};
 
 #[derive(Args)]
 pub struct Erasures {
-    /// Only of this workspace
+    /// Only erasures of this workspace
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
     #[command(flatten)]
@@ -66,7 +66,7 @@ fn show(answer: &Value) {
             "DEALS",
             "MESSAGES",
             "DELIVERIES",
-            "LEFT",
+            "REMAINING",
             "ERASURE",
         ],
         &rows,
@@ -74,7 +74,7 @@ fn show(answer: &Value) {
     tell_of_more(answer);
 }
 
-/// How many deliveries were left and are still there.
+/// Returns the number of deliveries that were left and still exist.
 fn left(remaining: &Value) -> String {
     let named = remaining["deliveries"].as_array().map_or(0, Vec::len);
     let more = remaining["moreDeliveries"].as_u64().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `leadhost contact`: one file a verb.
+//! `leadhost contact`: one file per subcommand.
 
 mod erase;
 mod erasures;
@@ -9,9 +9,9 @@ use super::failure::Failure;
 
 #[derive(Subcommand)]
 pub enum Contact {
-    /// Remove a person and all that is known of it, for good
+    /// Remove a person and all data about the person permanently
     Erase(erase::Erase),
-    /// List what was erased
+    /// List erasures, newest first
     Erasures(erasures::Erasures),
 }
 

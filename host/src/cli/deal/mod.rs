@@ -1,4 +1,4 @@
-//! `leadhost deal`: one file a verb.
+//! `leadhost deal`: one file per subcommand.
 
 mod remove;
 mod show;
@@ -9,9 +9,9 @@ use super::failure::Failure;
 
 #[derive(Subcommand)]
 pub enum Deal {
-    /// Show what happened to a deal: who changed what, and what partners noted
+    /// Show the history of a deal: its changes and the notes of partners
     Show(show::Show),
-    /// Remove a deal for good, with its history and notes
+    /// Remove a deal permanently, with its history and notes
     Remove(remove::Remove),
 }
 

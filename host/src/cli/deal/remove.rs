@@ -1,4 +1,5 @@
-//! `leadhost deal remove`: for good, and asks before. What was about the deal is about none then.
+//! `leadhost deal remove`: removes a deal permanently, after a confirmation. Rows that refer to the
+//! deal keep no reference to it.
 
 use clap::Args;
 
@@ -12,10 +13,10 @@ use crate::cli::table::safe;
 pub struct Remove {
     /// The deal's id
     id: String,
-    /// The workspace's slug [default: every workspace is asked]
+    /// The workspace's slug [default: all workspaces are searched]
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -27,7 +28,7 @@ impl Remove {
         let client = self.reach.client()?;
         if !self.yes {
             confirm(&format!(
-                "Remove deal {} for good, with its history and notes?",
+                "Remove deal {} permanently, with its history and notes?",
                 safe(&self.id)
             ))?;
         }
@@ -39,7 +40,7 @@ impl Remove {
         let answer = client.delete(&path).await?;
         client.print(&answer, |_| {
             say(&format!(
-                "Removed deal {}; its contact and its lead's key stay.",
+                "Removed deal {}. Its contact and its lead's dedupe key stay.",
                 safe(&self.id)
             ));
         });

@@ -1,4 +1,4 @@
-//! `leadhost deal show`: the past of one deal, newest first.
+//! `leadhost deal show`: shows the history of one deal, newest first.
 
 use clap::Args;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::cli::table::{cell, safe, table, time};
 pub struct Show {
     /// The deal's id
     id: String,
-    /// The workspace's slug [default: every workspace is asked]
+    /// The workspace's slug [default: all workspaces are searched]
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
     #[command(flatten)]
@@ -46,7 +46,7 @@ fn show(deal: &Value) {
         ),
         None => time(&deal["createdAt"]),
     };
-    say(&format!("made          {}", safe(&made)));
+    say(&format!("created       {}", safe(&made)));
     let changes: Vec<Vec<String>> = rows(&deal["history"])
         .flat_map(|change| {
             rows(&change["changes"]).map(|field| {
@@ -62,7 +62,7 @@ fn show(deal: &Value) {
         .collect();
     say("");
     if changes.is_empty() {
-        say("Nobody has changed it.");
+        say("It has not been changed.");
     } else {
         say(&table(&["AT", "BY", "FIELD", "BEFORE", "AFTER"], &changes));
     }
@@ -91,7 +91,7 @@ fn rows(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-/// The partner and its key by name, or the delivery in which the source said so.
+/// Returns the partner and its key by name, or the delivery from the source.
 fn who(row: &Value) -> String {
     let name = |name: &str, id: &str| {
         let named = &row[name];

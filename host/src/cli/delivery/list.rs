@@ -12,22 +12,22 @@ use crate::cli::table::{cell, short, table, time};
 
 #[derive(Args)]
 pub struct List {
-    /// Only those in this state: queued, converted, duplicate, rejected, ignored, failed, parked, unrouted, quarantined
+    /// Only deliveries in this state: queued, converted, duplicate, rejected, ignored, failed, parked, unrouted, quarantined
     #[arg(long)]
     status: Option<String>,
-    /// Only those of this connection: its name, workspace/name or id
+    /// Only deliveries of this connection: its name, workspace/name or id
     #[arg(long, value_name = "NAME")]
     connection: Option<String>,
-    /// Only those of this instance's provider: its number, name or workspace/name
+    /// Only deliveries of this instance's provider: its number, name or workspace/name
     #[arg(long, value_name = "NAME", conflicts_with = "connection")]
     instance: Option<String>,
-    /// Only those received since: a date, or a time as 2026-01-31T12:00:00Z
+    /// Only deliveries received since a date, or a time such as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only those received before this time
+    /// Only deliveries received before this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Only those that this version of their plugin converted last: 1.2.0, or the beginning of its digest
+    /// Only deliveries last converted by this version of their plugin: 1.2.0, or the start of its digest
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     #[command(flatten)]

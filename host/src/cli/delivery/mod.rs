@@ -1,4 +1,4 @@
-//! `leadhost delivery`: one file a verb.
+//! `leadhost delivery`: one file per subcommand.
 
 mod list;
 mod replay;
@@ -15,7 +15,7 @@ use super::table::cell;
 pub enum Delivery {
     /// List deliveries, newest first
     List(list::List),
-    /// Show one delivery: what came, and what became of it
+    /// Show one delivery: its request and its results
     Show(show::Show),
     /// Convert deliveries again, one or many
     Replay(replay::Replay),
@@ -31,7 +31,7 @@ impl Delivery {
     }
 }
 
-/// Who sent it: a connection, or an instance's provider.
+/// Returns the sender: a connection, or an instance's provider.
 fn origin(delivery: &Value) -> String {
     let name = cell(&delivery["connection"]);
     if delivery["instanceId"].is_null() {

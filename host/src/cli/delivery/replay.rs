@@ -1,7 +1,7 @@
-//! `leadhost delivery replay`: converts stored deliveries again with what is
-//! active now. Items that never finished are accepted as usual; finished ones
-//! show what would change, and `--apply` writes it, save what a person edited.
-//! Many are replayed one by one, oldest first, so that a replay can be interrupted.
+//! `leadhost delivery replay`: converts stored deliveries again with the active version. Items that
+//! never finished are accepted as usual; finished ones show what would change, and `--apply`
+//! writes it, except fields that a person edited. Many deliveries are replayed one by one, oldest
+//! first, so that a replay can be interrupted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,25 +22,25 @@ pub struct Replay {
     /// The delivery's id
     #[arg(conflicts_with_all = ["failed", "connection", "since"])]
     id: Option<String>,
-    /// All failed and parked ones
+    /// All failed and parked deliveries
     #[arg(long)]
     failed: bool,
-    /// Only those of this connection: its name, workspace/name or id
+    /// Only deliveries of this connection: its name, workspace/name or id
     #[arg(long, value_name = "NAME")]
     connection: Option<String>,
-    /// All, whatever their state, that were received since: a date, or a time as 2026-01-31T12:00:00Z
+    /// All deliveries in any state received since a date, or a time such as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// With --since: only those received before this time
+    /// With --since: only deliveries received before this time
     #[arg(long, value_name = "TIME", requires = "since")]
     until: Option<String>,
-    /// Only those that this version of their plugin converted last: 1.2.0, or the beginning of its digest
+    /// Only deliveries last converted by this version of their plugin: 1.2.0, or the start of its digest
     #[arg(long, value_name = "VERSION", conflicts_with = "id")]
     version: Option<String>,
     /// Write what the new conversion would change
     #[arg(long)]
     apply: bool,
-    /// Let a quarantined delivery through: its credential is checked again
+    /// Release a quarantined delivery; its sender check runs again
     #[arg(long, requires = "id")]
     release: bool,
     #[command(flatten)]
@@ -73,7 +73,7 @@ impl Replay {
     }
 
     async fn many(&self, client: &Client) -> Result<(), Failure> {
-        let progress = Progress::start("looking for deliveries");
+        let progress = Progress::start("finding deliveries");
         let ids = self.find(client).await?;
         let options = json!({ "apply": self.apply, "release": false });
         let mut counted = BTreeMap::<String, u64>::new();
@@ -89,7 +89,7 @@ impl Replay {
                     changes.add(&answer);
                     cell(&answer["status"])
                 }
-                // Somebody else is at it, or it is gone by now: the others are not its fault.
+                // Another replay holds it, or it no longer exists. Continue with the others.
                 Err(refusal) if refusal.status.is_client_error() => {
                     if client.json() {
                         say(&json!({ "id": id, "error": refusal.message }).to_string());
@@ -117,7 +117,7 @@ impl Replay {
         Ok(())
     }
 
-    /// The ids of what is to be replayed, oldest first.
+    /// Returns the ids of the deliveries to replay, oldest first.
     async fn find(&self, client: &Client) -> Result<Vec<String>, Failure> {
         let states: &[Option<&str>] = if self.failed {
             &[Some("failed"), Some("parked")]
@@ -149,13 +149,13 @@ impl Replay {
                 }
             }
         }
-        // Ids sort by the time at which deliveries came.
+        // Ids sort by the time of receipt.
         ids.sort_unstable();
         Ok(ids)
     }
 }
 
-/// What a replay of many changed, or would.
+/// The changes that a replay of many deliveries made, or would make.
 #[derive(Default)]
 struct Changes {
     deals: Rows,
@@ -193,21 +193,21 @@ impl Changes {
     fn told(&self, applied: bool) -> String {
         let kept = match self.kept {
             0 => String::new(),
-            count => format!(" {count} fields that people edited stay."),
+            count => format!(" {count} fields that people edited are kept."),
         };
         if self.deals.ids.is_empty() && self.contacts.ids.is_empty() {
-            return format!("No deal and no contact differs.{kept}");
+            return format!("No deal or contact differs.{kept}");
         }
         let (deals, contacts) = (self.deals.told("deals"), self.contacts.told("contacts"));
         match applied {
             true => format!("Changed {deals} and {contacts}.{kept}"),
-            false => format!("{deals} and {contacts} differ; --apply writes it.{kept}"),
+            false => format!("{deals} and {contacts} differ; --apply writes the changes.{kept}"),
         }
     }
 }
 
 impl Rows {
-    /// `2 deals (person 2, title 1)`.
+    /// Returns a text such as `2 deals (person 2, title 1)`.
     fn told(&self, what: &str) -> String {
         let fields = self.fields.iter();
         let fields: Vec<_> = fields
@@ -250,7 +250,7 @@ fn differences(answer: &Value, applied: bool) {
     say("");
     say(&table(&["ITEM", "FIELD", "BEFORE", "AFTER", ""], &rows));
     if !applied {
-        complain("Nothing of this was written: --apply writes it.");
+        complain("None of these changes was written: --apply writes them.");
     }
 }
 
@@ -259,9 +259,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_changes_are_told_by_their_fields() {
+    fn changes_are_counted_by_field() {
         let mut changes = Changes::default();
-        assert_eq!(changes.told(true), "No deal and no contact differs.");
+        assert_eq!(changes.told(true), "No deal or contact differs.");
         let item = |deal: &str, diff: &[(&str, bool)]| {
             let diff = diff
                 .iter()
@@ -275,11 +275,11 @@ mod tests {
         let second = item("b", &[("deal.person", false), ("deal.title", true)]);
         changes.add(&json!({"items": [first, second]}));
         let told = "2 deals (person 2) and 1 contacts (phone_number 1)";
-        let kept = "1 fields that people edited stay.";
+        let kept = "1 fields that people edited are kept.";
         assert_eq!(changes.told(true), format!("Changed {told}. {kept}"));
         assert_eq!(
             changes.told(false),
-            format!("{told} differ; --apply writes it. {kept}")
+            format!("{told} differ; --apply writes the changes. {kept}")
         );
     }
 }

@@ -1,5 +1,5 @@
-//! `leadhost delivery show`: one delivery as it came, its secrets redacted, and
-//! what became of each item.
+//! `leadhost delivery show`: shows one delivery as received, with its secrets masked, and the
+//! result of each item.
 
 use clap::Args;
 use serde_json::Value;
@@ -73,7 +73,7 @@ fn show(delivery: &Value) {
     match request["body"].as_str() {
         Some(body) => body.lines().for_each(|line| say(&safe(line))),
         None => say(&format!(
-            "({} bytes that are no text)",
+            "({} bytes of binary data)",
             cell(&delivery["bytes"])
         )),
     }
@@ -83,7 +83,7 @@ fn show(delivery: &Value) {
     }
 }
 
-/// A table of what became of each item.
+/// Prints a table of the result of each item.
 pub fn items(delivery: &Value) {
     let rows: Vec<Vec<String>> = delivery["items"]
         .as_array()

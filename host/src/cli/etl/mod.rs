@@ -1,4 +1,4 @@
-//! `leadhost etl`: one file a verb.
+//! `leadhost etl`: one file per subcommand.
 
 mod rebuild;
 mod run;
@@ -10,11 +10,11 @@ use super::failure::Failure;
 
 #[derive(Subcommand)]
 pub enum Etl {
-    /// Show how far each metric set is counted, what is behind and what is being made
+    /// Show the progress of each metric set, workspaces that are behind, and rebuilds
     Status(status::Status),
     /// Count now, and wait until everything committed before is counted
     Run(run::Run),
-    /// Count anew from the beginning, beside what serves
+    /// Count again from the beginning, beside the current counts
     Rebuild(rebuild::Rebuild),
 }
 

@@ -1,5 +1,5 @@
-//! `leadhost etl rebuild`: counts anew beside what serves, which is shown until
-//! then, and takes its place whole.
+//! `leadhost etl rebuild`: counts again from the beginning. The current counts are shown until the
+//! new ones replace them as a whole.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,18 +13,18 @@ use crate::cli::output::say;
 use crate::cli::progress::Progress;
 use crate::cli::table::{cell, safe, time};
 
-/// Between two looks at how far it is.
+/// Time between two progress queries.
 const LOOK: Duration = Duration::from_millis(300);
 
 #[derive(Args)]
 pub struct Rebuild {
-    /// Only of this workspace: its slug or id
+    /// Only this workspace: its slug or id
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
     /// Only this metric set: conversations or tickets
     #[arg(long, value_name = "SET")]
     set: Option<String>,
-    /// Wait until the new counts serve
+    /// Wait until the new counts are active
     #[arg(long)]
     wait: bool,
     /// Wait at most this long
@@ -39,7 +39,7 @@ pub struct Rebuild {
     reach: Reach,
 }
 
-/// Builds that are being made, by their numbers: whose, and how far.
+/// Builds in progress by number, each with its workspace and progress.
 type Making = BTreeMap<i64, String>;
 
 impl Rebuild {
@@ -49,14 +49,14 @@ impl Rebuild {
         let mut answer = client.post("/admin/v1/etl/rebuilds", &wanted).await?;
         if self.wait {
             self.wait(&client, &answer).await?;
-            // Until it serves this is an error.
+            // `wait` fails unless the new counts are active.
             answer["serves"] = json!(true);
         }
         client.print(&answer, |answer| show(answer, self.wait));
         Ok(())
     }
 
-    /// Until what is being made now serves.
+    /// Waits until the builds that are in progress now are active.
     async fn wait(&self, client: &Client, answer: &Value) -> Result<(), Failure> {
         let began = Instant::now();
         let mut progress = None;
@@ -71,16 +71,16 @@ impl Rebuild {
                 return Ok(());
             }
             let how_far: Vec<&str> = making.values().take(3).map(String::as_str).collect();
-            let text = format!("{} to go; {}", making.len(), safe(&how_far.join(", ")));
+            let text = format!("{} remaining; {}", making.len(), safe(&how_far.join(", ")));
             progress
                 .get_or_insert_with(|| Progress::start("counting"))
                 .update(&text);
             if began.elapsed() >= Duration::from_secs(self.wait_seconds) {
                 return Err(Failure::new(format!(
-                    "not all new counts serve after {} s: {text}",
+                    "not all new counts are active after {} s: {text}",
                     self.wait_seconds
                 ))
-                .hint("it goes on, and what was there before is shown until then; `leadhost etl status` says how far it is, the service's log what is wrong"));
+                .hint("the rebuild continues, and the previous counts are shown until it ends; `leadhost etl status` shows its progress, the service's log its errors"));
             }
             awaited = Some(making);
             tokio::time::sleep(LOOK).await;
@@ -88,7 +88,7 @@ impl Rebuild {
     }
 }
 
-/// Of what was asked for.
+/// Returns the builds in progress among those that the request covers.
 fn making(status: &Value, answer: &Value) -> Making {
     let mut making = Making::new();
     for set in status["metricSets"].as_array().into_iter().flatten() {
@@ -118,9 +118,11 @@ fn show(answer: &Value, waited: bool) {
     for (set, count) in answer["begun"].as_object().into_iter().flatten() {
         let begun = count.as_u64().unwrap_or(0);
         let text = match (waited, begun) {
-            (true, _) => "the new counts serve".to_owned(),
-            (false, 0) => "counted anew already".to_owned(),
-            (false, begun) => format!("{begun} begun; what was there serves until then"),
+            (true, _) => "the new counts are active".to_owned(),
+            (false, 0) => "a rebuild is already in progress".to_owned(),
+            (false, begun) => {
+                format!("{begun} begun; the previous counts stay active until it ends")
+            }
         };
         say(&format!("{set} {whose}: {text}."));
     }

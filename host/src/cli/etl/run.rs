@@ -1,5 +1,5 @@
-//! `leadhost etl run`: everything that was committed before the command is counted
-//! when it ends, whichever host does the periodic runs.
+//! `leadhost etl run`: counts everything that was committed before the command, whichever host does
+//! the periodic runs.
 
 use std::time::Duration;
 
@@ -33,9 +33,9 @@ impl Run {
         let answer = answer.map_err(|_| {
             let seconds = self.wait_seconds;
             Failure::new(format!(
-                "the run has not ended after {seconds} s; it goes on"
+                "the run has not ended after {seconds} s; it continues"
             ))
-            .hint("`leadhost etl status` says when the last one ended; --wait-seconds waits longer")
+            .hint("`leadhost etl status` shows when the last run ended; wait longer with --wait-seconds")
         })??;
         client.print(&answer, show);
         judge(&answer)
@@ -60,14 +60,14 @@ fn show(answer: &Value) {
             .is_some_and(|list| !list.is_empty())
         {
             say(&format!(
-                "  goes on, with more to read than a run takes: {}",
+                "  continues, with more to read than a run takes: {}",
                 safe(&cell(&run["unfinished"]))
             ));
         }
     }
 }
 
-/// Fails when a workspace could not be counted.
+/// Returns a failure if a workspace could not be counted.
 fn judge(answer: &Value) -> Result<(), Failure> {
     let mut failed = Vec::new();
     for run in runs(answer) {
@@ -85,6 +85,6 @@ fn judge(answer: &Value) -> Result<(), Failure> {
     }
     let message = format!("could not be counted: {}", safe(&failed.join("; ")));
     Err(Failure::new(message).hint(
-        "they stay as they were, the others are counted; where the cause is gone or cannot be found, `leadhost etl rebuild --workspace SLUG` counts one anew",
+        "these workspaces keep their previous counts, the others are counted; if the cause is gone or cannot be found, run `leadhost etl rebuild --workspace SLUG`",
     ))
 }

@@ -56,7 +56,7 @@ fn show(status: &Value) {
             "RUN ENDED",
             "CHANGES",
             "BEHIND",
-            "BEING MADE",
+            "REBUILDS",
             "ZONES WITH DAYS",
         ],
         &rows,
@@ -67,12 +67,12 @@ fn show(status: &Value) {
     list(
         sets,
         "making",
-        &["BEING MADE", "METRIC SET", "BUILD", "READ TO"],
+        &["REBUILD", "METRIC SET", "BUILD", "READ TO"],
         |one| vec![cell(&one["build"]), time(&one["readTo"])],
     );
 }
 
-/// The workspaces under a key of each set, when there are any.
+/// Prints the workspaces under a key of each set, if there are any.
 fn list(sets: &[Value], key: &str, headings: &[&str], rest: impl Fn(&Value) -> Vec<String>) {
     let mut rows = Vec::new();
     for set in sets {
@@ -92,10 +92,10 @@ fn count(list: &Value) -> String {
     list.as_array().map_or(0, Vec::len).to_string()
 }
 
-/// How many there are, and how many are not whole yet.
+/// Returns how many zones have days, and how many of them are not complete yet.
 fn cubes(set: &Value) -> String {
     match set["cubesMaking"].as_u64() {
         None | Some(0) => cell(&set["cubes"]),
-        Some(making) => format!("{} ({making} being made)", cell(&set["cubes"])),
+        Some(making) => format!("{} ({making} in progress)", cell(&set["cubes"])),
     }
 }

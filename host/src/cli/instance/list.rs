@@ -48,7 +48,7 @@ fn show(answer: &Value) {
             "WORKSPACE",
             "NUMBER",
             "ADAPTER",
-            "ITS PROVIDER POSTS TO",
+            "PROVIDER POSTS TO",
             "TEMPLATES",
             "SENDING",
         ],
@@ -56,7 +56,7 @@ fn show(answer: &Value) {
     ));
 }
 
-/// How many of its templates may be sent, in a few words.
+/// Returns the number of approved templates as text, such as `2 of 3`.
 pub fn templates(summary: &Value) -> String {
     if summary["unlisted"] == true {
         "not listed".to_owned()
@@ -65,7 +65,7 @@ pub fn templates(summary: &Value) -> String {
     } else {
         let counted = format!("{} of {}", summary["approved"], summary["count"]);
         match summary["error"].as_str() {
-            Some(_) => format!("{counted} (old)"),
+            Some(_) => format!("{counted} (stale)"),
             None => counted,
         }
     }

@@ -1,4 +1,4 @@
-//! `leadhost instance`: one file a verb.
+//! `leadhost instance`: one file per subcommand.
 
 mod list;
 mod pause;
@@ -16,11 +16,11 @@ pub enum Instance {
     List(list::List),
     /// Show one instance with its templates
     Show(show::Show),
-    /// Stop its sending; what is to be sent is accepted and waits
+    /// Pause the sending of an instance; messages are still accepted and wait
     Pause(pause::Pause),
-    /// Let its messages go out again
+    /// Resume the sending of an instance
     Resume(resume::Resume),
-    /// Ask its provider for its templates now
+    /// Fetch the templates of an instance from its provider now
     SyncTemplates(sync_templates::SyncTemplates),
 }
 

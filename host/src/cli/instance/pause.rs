@@ -11,7 +11,7 @@ use crate::cli::output::say;
 pub struct Pause {
     /// The instance: its number, name or workspace/name
     instance: String,
-    /// Why, as lists show it
+    /// The reason, which lists show
     #[arg(long, value_name = "TEXT", default_value = "by an operator")]
     reason: String,
     #[command(flatten)]
@@ -27,7 +27,7 @@ impl Pause {
             .await?;
         client.print(&answer, |_| {
             say(&format!(
-                "{} sends nothing now; what is to be sent is accepted and waits, webhooks are taken in.",
+                "{} sends nothing now; messages are accepted and wait, webhooks are accepted.",
                 self.instance
             ));
         });

@@ -1,4 +1,4 @@
-//! `leadhost instance show`: an instance as it is declared, and its templates.
+//! `leadhost instance show`: shows an instance as declared, and its templates.
 
 use clap::Args;
 use serde_json::Value;
@@ -46,7 +46,7 @@ fn show(instance: &Value) {
         ("language", cell(&instance["language"])),
         ("sending", state(instance)),
         ("templates", templates(list)),
-        ("asked at", time(&list["syncedAt"])),
+        ("synced at", time(&list["syncedAt"])),
         ("list error", cell(&list["error"])),
     ];
     for (name, value) in facts {
@@ -75,7 +75,14 @@ fn show(instance: &Value) {
     if !rows.is_empty() {
         say("");
         say(&table(
-            &["TEMPLATE", "LANGUAGE", "STATUS", "FILLS", "TEXT", "REASON"],
+            &[
+                "TEMPLATE",
+                "LANGUAGE",
+                "STATUS",
+                "PLACEHOLDERS",
+                "TEXT",
+                "REASON",
+            ],
             &rows,
         ));
     }

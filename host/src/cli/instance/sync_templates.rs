@@ -26,7 +26,7 @@ impl SyncTemplates {
         let answer = client.post(&path, &json!({})).await?;
         client.print(&answer, |summary| {
             say(&format!(
-                "Templates of {} that may be sent: {}.",
+                "Approved templates of {}: {}.",
                 self.instance,
                 templates(summary)
             ));

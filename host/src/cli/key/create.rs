@@ -1,5 +1,5 @@
-//! `leadhost key create`. The key goes to standard output alone, so that a
-//! script can take it; what is said about it goes to standard error.
+//! `leadhost key create`. Only the key goes to standard output, so that a script can read it; its
+//! description goes to standard error.
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -11,19 +11,19 @@ use crate::cli::table::cell;
 
 #[derive(Args)]
 pub struct Create {
-    /// What the key opens: the gateway, the data API, deal log and desk, or the admin API
+    /// Which API the key opens: the gateway, the data API, deal log and desk, or the admin API
     #[arg(long)]
     kind: Kind,
-    /// The workspace's slug; for all kinds but admin
+    /// The workspace's slug; for all kinds except admin
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
     /// The partner's name; for partner keys and access tokens
     #[arg(long, value_name = "NAME")]
     partner: Option<String>,
-    /// What it is for, as lists show it
+    /// The purpose of the key, which lists show
     #[arg(long, value_name = "TEXT", default_value = "")]
     label: String,
-    /// Days after which it opens nothing any more [default: never]
+    /// Days after which the key expires [default: never]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     expires_days: Option<u32>,
     #[command(flatten)]
@@ -55,7 +55,7 @@ impl Create {
         let made = client.post("/admin/v1/keys", &request).await?;
         client.print(&made, |made| {
             complain(&format!(
-                "key {} ({}); it is shown this once:",
+                "key {} ({}), shown only this once:",
                 cell(&made["id"]),
                 cell(&made["hint"])
             ));

@@ -10,7 +10,7 @@ use crate::cli::table::{cell, table, time};
 
 #[derive(Args)]
 pub struct List {
-    /// Only those of this workspace
+    /// Only keys of this workspace
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
     #[command(flatten)]

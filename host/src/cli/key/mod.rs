@@ -1,4 +1,4 @@
-//! `leadhost key`: one file a verb.
+//! `leadhost key`: one file per subcommand.
 
 mod create;
 mod list;
@@ -10,11 +10,11 @@ use super::failure::Failure;
 
 #[derive(Subcommand)]
 pub enum Key {
-    /// Make a key and show it, once
+    /// Create a key and show it once
     Create(create::Create),
-    /// List keys, never their text
+    /// List keys, without their text
     List(list::List),
-    /// Make a key useless from now on
+    /// Revoke a key
     Revoke(revoke::Revoke),
 }
 

@@ -1,4 +1,4 @@
-//! `leadhost key revoke`: within a second the key opens nothing, on every host.
+//! `leadhost key revoke`: within a second every host refuses the key.
 
 use clap::Args;
 
@@ -22,7 +22,7 @@ impl Revoke {
             .await?;
         client.print(&answer, |_| {
             say(&format!(
-                "Revoked {}: it opens nothing after one second.",
+                "Revoked {}. Every host refuses it within one second.",
                 self.id
             ));
         });

@@ -11,10 +11,10 @@ use crate::cli::table::{cell, table, time};
 
 #[derive(Args)]
 pub struct List {
-    /// Only those of this instance: its number, name or workspace/name
+    /// Only messages of this instance: its number, name or workspace/name
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
-    /// Only those in this state: waiting, sending, unknown, accepted, sent, delivered, read, failed, received
+    /// Only messages in this state: waiting, sending, unknown, accepted, sent, delivered, read, failed, received
     #[arg(long)]
     state: Option<String>,
     #[command(flatten)]
@@ -43,7 +43,7 @@ fn messages(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["messages"].as_array().into_iter().flatten()
 }
 
-/// For what holds back others of its instance too.
+/// Returns whether the message waits for its instance, and not for a reason of its own.
 fn waits(message: &Value) -> bool {
     let metadata = &message["metadata"];
     metadata["status"] == "waiting" && metadata["reason"].is_null() && metadata["errors"].is_null()
@@ -65,7 +65,7 @@ fn show(answer: &Value, instances: &Value) {
         })
         .collect();
     if rows.is_empty() {
-        return say("No message yet.");
+        return say("No messages.");
     }
     say(&table(
         &[
@@ -76,7 +76,7 @@ fn show(answer: &Value, instances: &Value) {
     tell_of_more(answer);
 }
 
-/// To whom, or from whom.
+/// Returns the recipient or the sender.
 fn direction(message: &Value) -> String {
     let arrow = if message["actor"] == "contact" {
         "from"
@@ -86,7 +86,7 @@ fn direction(message: &Value) -> String {
     let who = ["phoneNumber", "contactName"]
         .into_iter()
         .find_map(|name| message[name].as_str())
-        .unwrap_or("somebody without a number");
+        .unwrap_or("a contact without a number");
     format!("{arrow} {who}")
 }
 
@@ -99,7 +99,7 @@ fn said(message: &Value) -> String {
     }
 }
 
-/// Why it waits, or what went wrong.
+/// Returns why the message waits or failed.
 fn why(message: &Value, instances: &Value) -> String {
     if waits(message) {
         let all = instances["instances"].as_array();
@@ -109,7 +109,7 @@ fn why(message: &Value, instances: &Value) -> String {
             .find(|instance| instance["id"] == message["instanceId"]);
         return match own.and_then(|instance| instance["paused"]["reason"].as_str()) {
             Some(why) => format!("its instance is paused: {why}"),
-            None => "it waits for its turn at its instance".to_owned(),
+            None => "waits for earlier messages of its instance".to_owned(),
         };
     }
     let metadata = &message["metadata"];
@@ -120,10 +120,10 @@ fn why(message: &Value, instances: &Value) -> String {
     match (metadata["reason"].as_str(), last_error) {
         (Some(reason), _) => reason.to_owned(),
         (None, Some(error)) => error,
-        // What the provider said when it took it, until it says more.
+        // The provider's own word for the accepted message, until a status follows.
         (None, None) if metadata["status"] == "accepted" => match &metadata["channelStatus"] {
             Value::Null => String::new(),
-            word => format!("its provider has it as {}", cell(word)),
+            word => format!("accepted by its provider as {}", cell(word)),
         },
         (None, None) => String::new(),
     }

@@ -1,4 +1,4 @@
-//! `leadhost outbox`: one file a verb; without a verb it lists.
+//! `leadhost outbox`: one file per subcommand. Without a subcommand it lists messages.
 
 mod list;
 mod reply;
@@ -27,9 +27,9 @@ enum Verb {
     List(list::List),
     /// Write as a contact, to an instance with the sandbox adapter
     Reply(reply::Reply),
-    /// Tell how far a message of the sandbox is
+    /// Report the status of a sandbox message, as its provider would
     Status(status::Status),
-    /// Say what became of a message of which nobody knows whether it went out
+    /// Settle a message whose outcome is unknown
     Resolve(resolve::Resolve),
 }
 
@@ -45,10 +45,10 @@ impl Outbox {
     }
 }
 
-/// What became of something that was played.
+/// Prints the result of a played webhook.
 fn played(answer: &Value) {
     say(&format!(
-        "It came in as delivery {}: {}.",
+        "Received as delivery {}: {}.",
         cell(&answer["delivery"]),
         cell(&answer["status"])
     ));

@@ -1,4 +1,4 @@
-//! `leadhost outbox resolve`: what became of a message that nobody knows of.
+//! `leadhost outbox resolve`: settles a message whose outcome is unknown.
 
 use clap::{ArgGroup, Args};
 use serde_json::json;
@@ -13,10 +13,10 @@ use crate::cli::table::cell;
 pub struct Resolve {
     /// The message's id
     message: String,
-    /// It did not go out: send it again
+    /// The message was not sent: send it again
     #[arg(long)]
     send_again: bool,
-    /// Count it as failed
+    /// Count the message as failed
     #[arg(long)]
     give_up: bool,
     #[command(flatten)]
@@ -35,7 +35,7 @@ impl Resolve {
         let answer = client.post(&path, &json!({ "verdict": verdict })).await?;
         client.print(&answer, |answer| {
             say(&format!(
-                "{} is {} now.",
+                "{} is now {}.",
                 cell(&answer["id"]),
                 cell(&answer["state"])
             ));

@@ -1,4 +1,4 @@
-//! `leadhost outbox status`: plays what the sandbox's provider tells of a message.
+//! `leadhost outbox status`: plays a status webhook of the sandbox's provider.
 
 use clap::Args;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `leadhost owner add`. An owner is known by the e-mail address.
+//! `leadhost owner add`. The e-mail address identifies an owner.
 
 use clap::Args;
 use serde_json::json;
@@ -31,8 +31,8 @@ impl Add {
             let change = &answer["changes"][0];
             say(&match change["what"].as_str() {
                 Some("created") => format!("Added {}.", safe(&cell(&change["name"]))),
-                Some(_) => format!("{} has another name now.", safe(&cell(&change["name"]))),
-                None => "It was so before.".to_owned(),
+                Some(_) => format!("Renamed {}.", safe(&cell(&change["name"]))),
+                None => "No change.".to_owned(),
             });
         });
         Ok(())

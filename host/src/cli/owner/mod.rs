@@ -1,4 +1,4 @@
-//! `leadhost owner`: one file a verb.
+//! `leadhost owner`: one file per subcommand.
 
 mod add;
 mod list;
@@ -12,7 +12,7 @@ use super::failure::Failure;
 pub enum Owner {
     /// List the people of a workspace who own deals and answer tickets
     List(list::List),
-    /// Add an owner, or give a known one another name
+    /// Add an owner, or rename an existing one
     Add(add::Add),
 }
 
@@ -25,7 +25,7 @@ impl Owner {
     }
 }
 
-/// Of which workspace.
+/// The workspace of the owners.
 #[derive(Args)]
 struct Of {
     /// The workspace's slug

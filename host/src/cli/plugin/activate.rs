@@ -1,5 +1,5 @@
-//! `leadhost plugin activate`: what began before on the old version ends on it,
-//! everything that begins after the answer runs on the new one.
+//! `leadhost plugin activate`: calls in flight end on the old version; calls that begin after the
+//! answer run on the new one.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use crate::cli::progress::Progress;
 
 #[derive(Args)]
 pub struct Activate {
-    /// A component file, or NAME@DIGEST (or its first characters) of a stored one
+    /// A component file, or NAME@DIGEST of a stored one; the start of the digest is enough
     what: String,
-    /// What this activation may bring: new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
+    /// What to accept with this activation: new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
     #[arg(long, value_name = "WHAT")]
     accept: Vec<String>,
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub struct Activate {
 impl Activate {
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
-        let progress = Progress::start("compiling and trying it out");
+        let progress = Progress::start("compiling and running the trial");
         let stored = self
             .what
             .rsplit_once('@')
@@ -58,7 +58,7 @@ impl Activate {
     }
 }
 
-/// A refusal that an `--accept` would lift says which.
+/// Names in a refusal the `--accept` that overrides it.
 fn explain(refusal: Refusal) -> Failure {
     let needed: Vec<String> = refusal.body["accept"]
         .as_array()
@@ -70,7 +70,7 @@ fn explain(refusal: Refusal) -> Failure {
     let conflict = refusal.status == StatusCode::CONFLICT;
     let failure = Failure::from(refusal);
     if conflict && !needed.is_empty() {
-        failure.hint(format!("if that is meant, say so: {}", needed.join(" ")))
+        failure.hint(format!("if this is intended, add {}", needed.join(" ")))
     } else {
         failure
     }

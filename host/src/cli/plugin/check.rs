@@ -24,7 +24,7 @@ impl Check {
     pub async fn run(self) -> Result<(), Failure> {
         let wasm = read_component(&self.file)?;
         let client = self.reach.client()?;
-        let progress = Progress::start("compiling and trying it out");
+        let progress = Progress::start("compiling and running the trial");
         let answer = client.post_wasm("/admin/v1/plugins/check", wasm).await?;
         drop(progress);
         let report = answer.map_err(Failure::from)?;

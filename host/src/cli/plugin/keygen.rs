@@ -1,4 +1,4 @@
-//! `leadhost plugin keygen`: needs no service.
+//! `leadhost plugin keygen`: creates a signing key, without a service.
 
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -13,7 +13,7 @@ use crate::plugin::signature;
 
 #[derive(Args)]
 pub struct Keygen {
-    /// Where the new key goes; a file that is there is left alone
+    /// The new file; an existing file is never replaced
     file: PathBuf,
 }
 
@@ -25,8 +25,10 @@ impl Keygen {
                 self.file.display()
             ))
         };
-        let key = signature::new_key().ok_or_else(|| failed("the system gives no randomness"))?;
-        let public = signature::public_key(&key).ok_or_else(|| failed("it is unusable"))?;
+        let key =
+            signature::new_key().ok_or_else(|| failed("the system provides no randomness"))?;
+        let public =
+            signature::public_key(&key).ok_or_else(|| failed("the new key is unusable"))?;
         std::fs::OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -34,13 +36,13 @@ impl Keygen {
             .open(&self.file)
             .and_then(|mut file| file.write_all(signing_key::to_pem(&key).as_bytes()))
             .map_err(|error| match error.kind() {
-                ErrorKind::AlreadyExists => {
-                    failed("the file is there already, and a key that is written over is lost; name another file")
-                }
+                ErrorKind::AlreadyExists => failed(
+                    "the file already exists, and replacing it would lose a key; name another file",
+                ),
                 _ => failed(&error.to_string()),
             })?;
         say(&format!(
-            "{} is the key to sign with: keep it secret, and where a build can read it.\nComponents signed with it come from {public}.",
+            "Created the signing key {}: keep it secret, and where the build can read it.\nThe publisher of components signed with it is {public}.",
             self.file.display()
         ));
         Ok(())

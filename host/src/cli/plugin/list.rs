@@ -62,17 +62,17 @@ fn show(answer: &Value) {
     let hosts: Vec<Vec<String>> = plugins(answer).flat_map(on_hosts).collect();
     if !hosts.is_empty() {
         say("");
-        say(&table(&["SERVES", "GENERATION", "HOST", "STATE"], &hosts));
+        say(&table(&["PLUGIN", "GENERATION", "HOST", "STATE"], &hosts));
     }
     let circuits: Vec<Vec<String>> = plugins(answer).flat_map(open_circuits).collect();
     if !circuits.is_empty() {
         say("");
         say(&table(
             &[
-                "NOT TRIED",
+                "CIRCUIT OPEN",
                 "DIGEST",
                 "CONNECTION",
-                "FOR",
+                "FUNCTION",
                 "FAILURES",
                 "UNTIL",
                 "REASON",
@@ -91,7 +91,7 @@ fn show(answer: &Value) {
     }
 }
 
-/// Whose it is, as much of it as tells two apart.
+/// Returns the publisher, with a key shortened to twelve characters.
 fn publisher(publisher: &Value) -> String {
     let text = cell(publisher);
     match text.strip_prefix("ed25519:") {
@@ -104,7 +104,7 @@ fn plugins(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["plugins"].as_array().into_iter().flatten()
 }
 
-/// A line for each connection for which a version is tried less often, or not in requests.
+/// Returns a row for each open circuit breaker, with the connection that it is open for.
 fn open_circuits(plugin: &Value) -> Vec<Vec<String>> {
     let circuits = plugin["circuits"].as_array();
     let line = |circuit: &Value| {
@@ -132,7 +132,7 @@ fn open_circuits(plugin: &Value) -> Vec<Vec<String>> {
     circuits.into_iter().flatten().map(line).collect()
 }
 
-/// A line for each live host of several that share a database.
+/// Returns a row for each live host of a fleet.
 fn on_hosts(plugin: &Value) -> Vec<Vec<String>> {
     let line = |host: &Value, state: String| {
         vec![
@@ -145,7 +145,7 @@ fn on_hosts(plugin: &Value) -> Vec<Vec<String>> {
     let list = |name: &str| plugin[name].as_array().cloned().unwrap_or_default();
     let serving = list("servedBy")
         .iter()
-        .map(|host| line(host, "serves".to_owned()))
+        .map(|host| line(host, "active".to_owned()))
         .collect::<Vec<_>>();
     let behind = list("behind");
     let behind = behind.iter().map(|one| {

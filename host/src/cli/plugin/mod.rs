@@ -1,4 +1,4 @@
-//! `leadhost plugin`: one file a verb.
+//! `leadhost plugin`: one file per subcommand.
 
 mod activate;
 mod check;
@@ -21,17 +21,17 @@ use super::table::{cell, safe, short};
 
 #[derive(Subcommand)]
 pub enum Plugin {
-    /// List plugins, what serves, and what was refused lately
+    /// List plugins, their active versions, and recent refusals
     List(list::List),
-    /// Try a component out as an activation would; changes nothing
+    /// Try a component as an activation would, and change nothing
     Check(check::Check),
-    /// Make a component serve: a file, or NAME@DIGEST of one that is stored
+    /// Activate a component: a file, or NAME@DIGEST of a stored one
     Activate(activate::Activate),
-    /// Let the version before serve again
+    /// Activate the previous version again
     Rollback(rollback::Rollback),
-    /// Put golden cases into a component, to be run wherever it is loaded
+    /// Put golden cases into a component, which run wherever it is loaded
     Pack(pack::Pack),
-    /// Make a key to sign components with
+    /// Create a key that signs components
     Keygen(keygen::Keygen),
     /// Sign a component, so that its name is tied to your key
     Sign(sign::Sign),
@@ -56,10 +56,10 @@ fn read_component(path: &Path) -> Result<Vec<u8>, Failure> {
         .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
 }
 
-/// What an activation made serve.
+/// Prints the version that an activation made active.
 fn say_deployed(answer: &Value) {
     say(&safe(&format!(
-        "{} {} serves ({}, generation {}).",
+        "{} {} is active ({}, generation {}).",
         cell(&answer["name"]),
         cell(&answer["version"]),
         short(&answer["digest"]),
@@ -67,7 +67,7 @@ fn say_deployed(answer: &Value) {
     )));
     for behind in answer["behind"].as_array().into_iter().flatten() {
         say(&safe(&format!(
-            "Not on {} yet: {}. `leadhost plugin list` shows when.",
+            "Not yet active on {}: {}. Follow it with `leadhost plugin list`.",
             cell(&behind["host"]),
             cell(&behind["reason"]),
         )));

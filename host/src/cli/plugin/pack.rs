@@ -1,4 +1,4 @@
-//! `leadhost plugin pack`: needs no service, it works on files.
+//! `leadhost plugin pack`: puts golden cases into a component file, without a service.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::cli::output::say;
 pub struct Pack {
     /// The component
     file: PathBuf,
-    /// The folder of golden cases, a folder each
+    /// The folder of golden cases, one folder per case
     #[arg(long, value_name = "DIR")]
     golden: PathBuf,
-    /// Where the component with its cases goes
+    /// The output file for the component with its cases
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
@@ -27,10 +27,11 @@ impl Pack {
         let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
         let cases = load_dir(&self.golden).map_err(|error| failed(&error))?;
         if cases.is_empty() {
-            return Err(
-                Failure::new(format!("{} holds no golden cases", self.golden.display()))
-                    .hint("a case is a folder with a case.json in it"),
-            );
+            return Err(Failure::new(format!(
+                "{} contains no golden cases",
+                self.golden.display()
+            ))
+            .hint("a case is a folder with a case.json in it"));
         }
         let packed = pack(&cases).map_err(|error| failed(&error))?;
         let whole = append_section(&wasm, &packed).map_err(|error| failed(&error))?;

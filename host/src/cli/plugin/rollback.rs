@@ -1,4 +1,4 @@
-//! `leadhost plugin rollback`: the version before is still compiled, so this is
+//! `leadhost plugin rollback`: activates the previous version. It is still compiled, so this is
 //! quick.
 
 use clap::Args;

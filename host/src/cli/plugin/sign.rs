@@ -1,4 +1,4 @@
-//! `leadhost plugin sign`: needs no service, it works on files.
+//! `leadhost plugin sign`: signs a component file, without a service.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,12 @@ use crate::plugin::signature;
 
 #[derive(Args)]
 pub struct Sign {
-    /// The component, its golden cases already in it
+    /// The component, with its golden cases already packed
     file: PathBuf,
-    /// The key, as `leadhost plugin keygen` makes it
+    /// The key file from `leadhost plugin keygen`
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// Where the signed component goes; left out: in place of the component
+    /// The output file for the signed component [default: the component's own file]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The file of a signing key: PKCS #8 in PEM, as other programs write it too.
+//! The file of a signing key: PKCS #8 in PEM, a format that other programs also write.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::cli::failure::Failure;
 const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
 const END: &str = "-----END PRIVATE KEY-----";
 
-/// Characters of a line.
+/// Characters per line.
 const LINE: usize = 64;
 
 pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
@@ -34,8 +34,8 @@ pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
 }
 
 pub fn not_a_key(path: &Path) -> Failure {
-    Failure::new(format!("{} is no Ed25519 key in PEM", path.display()))
-        .hint("`leadhost plugin keygen FILE` makes one")
+    Failure::new(format!("{} is not an Ed25519 key in PEM", path.display()))
+        .hint("create one with `leadhost plugin keygen FILE`")
 }
 
 fn from_pem(text: &str) -> Option<Zeroizing<Vec<u8>>> {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_read_as_it_was_written() {
+    fn a_written_key_is_read_back() {
         let key = [7_u8; 83];
         let pem = to_pem(&key);
         assert!(pem.lines().all(|line| line.len() <= LINE), "{}", *pem);

@@ -1,6 +1,5 @@
-//! `leadhost products import`: sends a catalogue to the service, which takes it in
-//! as it comes. Lines that are refused do not stop the others; they are listed at
-//! the end, and the command fails.
+//! `leadhost products import`: streams a catalogue to the service. Refused lines do not stop the
+//! others; they are listed at the end, and the command fails.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -17,7 +16,7 @@ use crate::cli::progress::Progress;
 use crate::cli::table::{cell, safe};
 use crate::pipeline::import;
 
-/// Refused lines that a person is shown.
+/// Refused lines that are printed.
 const SHOWN: usize = 20;
 
 #[derive(Args)]
@@ -27,13 +26,13 @@ pub struct Import {
     /// The workspace's slug
     #[arg(long, value_name = "SLUG")]
     workspace: String,
-    /// Remove products that the catalogue does not name, if all of its lines were taken
+    /// Remove products that the catalogue does not name, if all of its lines were imported
     #[arg(long)]
     replace: bool,
-    /// With --replace: also when lines were refused, or there are none
+    /// With --replace: remove even if lines were refused or the file has none
     #[arg(long, requires = "replace")]
     force: bool,
-    /// What the file is [default: by its name, else by its content]
+    /// The format of the file [default: by its name, else by its content]
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Write every refused line to this file, as NDJSON
@@ -91,10 +90,10 @@ impl Import {
             Ok(Err(refusal)) => return Err(refusal.into()),
             answer => answer,
         };
-        // A file that could not be read to its end is why the service broke off.
+        // If the file could not be read to its end, that error is the cause of the service's.
         let written = reading
             .await
-            .unwrap_or_else(|_| Err(Failure::new("reading the file ended badly")))?;
+            .unwrap_or_else(|_| Err(Failure::new("the thread that read the file panicked")))?;
         let report = answer?.map_err(Failure::from)?;
         client.print(&report, |report| {
             show(report, rate(lines.load(Ordering::Relaxed), began));
@@ -102,7 +101,7 @@ impl Import {
         self.judge(&report, written)
     }
 
-    /// Fails when not all was done that was asked for.
+    /// Returns a failure unless the whole import succeeded.
     fn judge(&self, report: &Value, written: Option<u64>) -> Result<(), Failure> {
         let refused = report["refused"].as_u64().unwrap_or(0);
         let kept = self.replace && report["replaced"] == Value::Bool(false);
@@ -113,14 +112,14 @@ impl Import {
             } else {
                 format!("{refused} lines were refused")
             };
-            let mut message = format!("{what}; the others were taken");
+            let mut message = format!("{what}; the others were imported");
             let mut hint = match (file, written) {
                 (Some(file), Some(_)) => format!("all of them are in {file}"),
                 _ => "--report FILE writes all of them".to_owned(),
             };
             if kept {
                 message += ", and nothing was removed";
-                hint += "; mend them and import again, or remove what is not among the others with --replace --force";
+                hint += "; correct them and import again, or use --replace --force to remove products that are not among the others";
             }
             return Err(Failure::new(message).hint(hint));
         }
@@ -142,7 +141,7 @@ fn rate(lines: u64, began: Instant) -> u64 {
 fn show(report: &Value, rate: u64) {
     let count = |name: &str| report[name].as_u64().unwrap_or(0);
     say(&format!(
-        "{} created, {} changed, {} as before, {} removed, {} refused ({rate} lines a second).",
+        "{} created, {} changed, {} unchanged, {} removed, {} refused ({rate} lines a second).",
         count("created"),
         count("changed"),
         count("kept"),
@@ -151,7 +150,7 @@ fn show(report: &Value, rate: u64) {
     ));
     let ignored = cell(&report["ignored"]);
     if ignored != "-" {
-        complain(&safe(&format!("Not taken: {ignored}.")));
+        complain(&safe(&format!("Columns not imported: {ignored}.")));
     }
     let problems = report["problems"].as_array();
     for problem in problems.into_iter().flatten().take(SHOWN) {

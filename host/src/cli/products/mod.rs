@@ -1,4 +1,4 @@
-//! `leadhost products`: one file a verb.
+//! `leadhost products`: one file per subcommand.
 
 mod import;
 mod remove;
@@ -10,9 +10,9 @@ use super::failure::Failure;
 
 #[derive(Subcommand)]
 pub enum Products {
-    /// Make, change and remove products as a catalogue lists them
+    /// Create, change and remove products as a catalogue lists them
     Import(import::Import),
-    /// Remove single products for good
+    /// Remove single products permanently
     Remove(remove::Remove),
 }
 

@@ -1,5 +1,5 @@
-//! `leadhost products remove`: for good, and asks before. Those that are there go, one
-//! after the other; those that are not are named at the end, and it fails.
+//! `leadhost products remove`: removes products permanently, one by one, after a confirmation. It
+//! names unknown products at the end, and then fails.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub struct Remove {
     /// The workspace's slug
     #[arg(long, value_name = "SLUG")]
     workspace: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -37,13 +37,13 @@ impl Remove {
         if !self.yes {
             let named: Vec<String> = wanted.iter().map(|id| safe(id).to_string()).collect();
             confirm(&format!(
-                "Remove {} of workspace {} for good?",
+                "Remove {} of workspace {} permanently?",
                 named.join(", "),
                 safe(&self.workspace)
             ))?;
         }
         let of = format!("/admin/v1/workspaces/{}", encoded(&self.workspace));
-        // So that what is not found from here on is the product, not the workspace.
+        // Fails if there is no such workspace: from here on, a 404 is about a product.
         client.get(&format!("{of}/owners")).await?;
         let (mut removed, mut unknown) = (Vec::new(), Vec::new());
         for id in wanted {

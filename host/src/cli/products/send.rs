@@ -1,6 +1,6 @@
-//! A file on its way to the service: read by a thread of its own, no faster than
-//! the service takes it, and counted. Where a report of all refused lines is
-//! wanted, the lines are read here by the same rules as in the service.
+//! Streams a file to the service. A separate thread reads it, no faster than the service accepts
+//! it, and counts its lines. For a report of all refused lines, the thread also parses the lines
+//! by the same rules as the service.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,11 +18,11 @@ use tokio::sync::{mpsc, oneshot};
 use crate::cli::failure::Failure;
 use crate::pipeline::import::{Format, Reader};
 
-/// Bytes of one piece, and pieces under way.
+/// Bytes of one piece, and pieces in flight.
 const PIECE: usize = 64 << 10;
 const PIECES: usize = 4;
 
-/// A file that is open, and what it holds by its name or its first bytes.
+/// An open file, and its format by its name or its first bytes.
 pub struct Source {
     name: String,
     file: Box<dyn Read + Send>,
@@ -31,7 +31,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// `-`: standard input.
+    /// Opens a file, or standard input for `-`.
     pub fn open(path: &Path, format: Option<Format>) -> Result<Self, Failure> {
         let is_input = path == Path::new("-");
         let name = if is_input {
@@ -61,7 +61,8 @@ impl Source {
         })
     }
 
-    /// Begins to read it: the body that comes of it, the lines so far, and how it ends.
+    /// Starts to read the file. Returns the request body, the count of lines read so far, and the
+    /// outcome of reading.
     pub fn send(
         self,
         report: Option<PathBuf>,
@@ -70,7 +71,7 @@ impl Source {
         let (ended, ending) = oneshot::channel();
         let lines = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&lines);
-        // Nobody waits for it when the service refuses: it may hang at a terminal.
+        // If the service refuses, the thread is not awaited: it may block on a terminal.
         std::thread::spawn(move || {
             let outcome = self.read(report, &sender, &counted);
             let _ = ended.send(outcome);
@@ -95,14 +96,14 @@ impl Source {
                 report.push(&piece)?;
             }
             if pieces.blocking_send(Ok(Bytes::from(piece))).is_err() {
-                // The service does not want the rest: its answer says why.
+                // The service refused the rest; its answer gives the reason.
                 return Ok(None);
             }
             piece = Vec::with_capacity(PIECE);
             let next = (&mut self.file).take(PIECE as u64);
             if let Err(error) = { next }.read_to_end(&mut piece) {
                 let message = format!("cannot read {}: {error}", self.name);
-                // Without an end the service takes it for broken off.
+                // The body has no end, so the service treats the import as interrupted.
                 let _ = pieces.blocking_send(Err(error));
                 return Err(Failure::new(message));
             }
@@ -111,7 +112,7 @@ impl Source {
     }
 }
 
-/// How reading ended; with a report, how many lines it holds.
+/// The outcome of reading; with a report, the number of its lines.
 pub type Outcome = Result<Option<u64>, Failure>;
 
 fn by_name(path: &Path) -> Option<Format> {
@@ -147,15 +148,14 @@ impl Body for Pieces {
     }
 }
 
-/// Every refused line, as a line of JSON.
+/// Writes every refused line as a line of JSON.
 struct AllRefused {
     path: PathBuf,
     file: BufWriter<File>,
     reader: Reader,
     rows: Vec<crate::pipeline::import::Row>,
     hasher: std::hash::RandomState,
-    /// The lines of external ids, by their hashes: eight bytes are enough to tell
-    /// some millions apart.
+    /// The lines of external ids, by their hashes: eight bytes distinguish some millions.
     lines: HashMap<u64, u64>,
     refused: u64,
 }
@@ -175,7 +175,7 @@ impl AllRefused {
     }
 
     fn push(&mut self, piece: &[u8]) -> Result<(), Failure> {
-        // What is wrong with the whole is what the service says.
+        // The service reports errors of the whole file.
         let _ = self.reader.push(piece, &mut self.rows);
         self.write()
     }

@@ -1,8 +1,7 @@
-//! `leadhost serve --first-apply`: a service that comes up with a workspace, for
-//! demonstrations and for tests from outside. When the keys file is not there
-//! yet, the inbox is taken in, the workspace file is applied, and everything
-//! that a client needs is written to the keys file, in the clear: it is for
-//! machines where that is wanted. A service in earnest uses `leadhost apply`.
+//! `leadhost serve --first-apply`: starts a service with a workspace, for demonstrations and
+//! black-box tests. If the keys file does not exist, the service activates the plugins of the
+//! inbox, applies the workspace file, and writes everything that a client needs to the keys file
+//! in plain text. In production use `leadhost apply`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,69 +12,78 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::said::write_private;
-use crate::app::App;
 use crate::cli::client::KEY_FILE;
 use crate::cli::failure::Failure;
 use crate::cli::workspace_file;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::key::KeyKind;
+use crate::pipeline::Pipeline;
 use crate::pipeline::apply::{ApplyError, KeyRequest, Report, apply, mint};
 use crate::pipeline::deploy;
 use crate::plugin::Budget;
 use crate::seal::Secrets;
 
-/// Applies the file unless the keys file says that it was, or, where hosts share
-/// a database, the workspace is there.
-pub async fn run(app: &Arc<App>, folder: &Path, file: &Path, keys: &Path) -> Result<(), Failure> {
+/// Applies the workspace file, unless the keys file exists or, if hosts share a database, the
+/// workspace exists.
+///
+/// # Errors
+///
+/// The file cannot be read or is refused, the store fails, or the keys file cannot be written.
+pub async fn run(
+    pipeline: &Arc<Pipeline>,
+    folder: &Path,
+    file: &Path,
+    keys: &Path,
+) -> Result<(), Failure> {
     if keys.exists() {
         return Ok(());
     }
     let declared = workspace_file::read(file)?;
-    if app.store.is_shared() && is_there(app, &declared).await? {
+    if pipeline.core.store.is_shared() && is_there(pipeline, &declared).await? {
         tracing::info!(
             keys_file = %keys.display(),
-            "the workspace of --first-apply is there already; the keys file is where the host that made it wrote it, and `leadhost key create` makes more keys"
+            "workspace of --first-apply already exists; the keys file is on the host that created it, and `leadhost key create` creates more keys"
         );
         return Ok(());
     }
-    take_in_inbox(app).await;
-    let report = apply(app, &declared, false)
+    take_in_inbox(pipeline).await;
+    let report = apply(pipeline, &declared, false)
         .await
         .map_err(|error| refused(file, error))?;
     let mut written = json!({
-        "partnerKey": key(app, &report, KeyKind::Partner).await?,
-        "workspaceKey": key(app, &report, KeyKind::Workspace).await?,
-        "accessToken": key(app, &report, KeyKind::AccessToken).await?,
+        "partnerKey": key(pipeline, &report, KeyKind::Partner).await?,
+        "workspaceKey": key(pipeline, &report, KeyKind::Workspace).await?,
+        "accessToken": key(pipeline, &report, KeyKind::AccessToken).await?,
         "adminKey": admin_key(folder),
         "connections": report.connections,
         "instances": report.instances,
-        // After the numbers: who looks for an instance by name finds those first.
+        // After `instances`, so that a search for an instance's name finds its number first.
         "webhooks": report.channels,
     });
-    let sources = proofs(app, &report, ConnectionKind::Source).await?;
+    let sources = proofs(pipeline, &report, ConnectionKind::Source).await?;
     written["connectionHeaders"] = json!(sources.headers);
     written["connectionSecrets"] = json!(sources.secrets);
-    let channels = proofs(app, &report, ConnectionKind::Channel).await?;
+    let channels = proofs(pipeline, &report, ConnectionKind::Channel).await?;
     written["instanceHeaders"] = json!(channels.headers);
     written["instanceSecrets"] = json!(channels.secrets);
-    // Last: until it is there, the next start does all of this again.
+    // Last: until the file exists, the next start repeats all of this.
     write_private(keys, &format!("{written:#}\n"))
 }
 
-/// Whether another host, or an earlier start, made this workspace.
-async fn is_there(app: &App, declared: &serde_json::Value) -> Result<bool, Failure> {
+/// Returns whether another host or an earlier start created this workspace.
+async fn is_there(pipeline: &Arc<Pipeline>, declared: &serde_json::Value) -> Result<bool, Failure> {
     let slug = declared["workspace"]["slug"].as_str();
-    let workspaces = app.store.workspaces().await;
+    let workspaces = pipeline.core.store.workspaces().await;
     let workspaces = workspaces.map_err(|error| Failure::new(error.to_string()))?;
     Ok(workspaces
         .iter()
         .any(|workspace| Some(workspace.slug.as_str()) == slug))
 }
 
-/// What lies in the inbox is taken in before its connections are made.
-async fn take_in_inbox(app: &Arc<App>) {
-    let inbox = &app.config.plugins.inbox;
+/// Activates the components of the inbox, which the connections of the workspace need.
+async fn take_in_inbox(pipeline: &Arc<Pipeline>) {
+    let inbox = &pipeline.core.config.plugins.inbox;
     if inbox.is_empty() {
         return;
     }
@@ -84,7 +92,7 @@ async fn take_in_inbox(app: &Arc<App>) {
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| path.extension().is_some_and(|kind| kind == "wasm"))
             .collect(),
-        // The inbox's own task tells of it.
+        // The task of the inbox reports the error.
         Err(_) => return,
     };
     files.sort();
@@ -93,8 +101,10 @@ async fn take_in_inbox(app: &Arc<App>) {
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         match tokio::fs::read(&path).await {
-            Ok(bytes) => deploy::take_in(app, bytes, &origin).await,
-            Err(error) => tracing::warn!(file = %path.display(), %error, "cannot be read"),
+            Ok(bytes) => deploy::take_in(pipeline, bytes, &origin).await,
+            Err(error) => {
+                tracing::warn!(file = %path.display(), %error, "component file cannot be read")
+            }
         }
     }
 }
@@ -115,13 +125,13 @@ fn refused(file: &Path, error: ApplyError) -> Failure {
         other => Failure::new(format!("{} was not applied: {other}", file.display())),
     };
     failure.hint(
-        "mend the file, or start without --first-apply; converters come from the inbox (--inbox)",
+        "correct the file, or start without --first-apply; plugins come from the inbox (--inbox)",
     )
 }
 
-/// The key of this kind that the apply made, or another for the same purpose:
-/// the text of one made before is not known any more.
-async fn key(app: &App, report: &Report, kind: KeyKind) -> Result<String, Failure> {
+/// Returns the key of this kind that the apply created, or creates another one: the text of an
+/// earlier key is not stored.
+async fn key(pipeline: &Arc<Pipeline>, report: &Report, kind: KeyKind) -> Result<String, Failure> {
     let made = report
         .keys
         .iter()
@@ -145,16 +155,16 @@ async fn key(app: &App, report: &Report, kind: KeyKind) -> Result<String, Failur
     };
     if needs_partner && request.partner.is_none() {
         return Err(Failure::new(
-            "the workspace file names no partner: keys for the gateway belong to one",
+            "the workspace file names no partner, and keys for the gateway belong to a partner; add [[partners]]",
         ));
     }
-    let (_, plain) = mint(&*app.store, request, app.clock.now())
+    let (_, plain) = mint(&*pipeline.core.store, request, pipeline.core.clock.now())
         .await
         .map_err(|error| Failure::new(error.to_string()))?;
     Ok(plain.reveal().to_owned())
 }
 
-/// Null where the operator keeps it elsewhere.
+/// Returns the admin key of the data folder, or none if the operator keeps it elsewhere.
 fn admin_key(folder: &Path) -> Option<String> {
     let text = std::fs::read_to_string(folder.join(KEY_FILE)).ok()?;
     Some(text.trim().to_owned())
@@ -162,16 +172,21 @@ fn admin_key(folder: &Path) -> Option<String> {
 
 type Named<T> = BTreeMap<String, BTreeMap<String, T>>;
 
-/// By the names of connections, or of instances.
+/// Sender proofs and secrets, by the names of connections or of instances.
 struct Proofs {
-    /// By which senders prove themselves, where those are always the same.
+    /// Headers that satisfy a sender check for every request.
     headers: Named<String>,
     secrets: Named<String>,
 }
 
-async fn proofs(app: &App, report: &Report, kind: ConnectionKind) -> Result<Proofs, Failure> {
+async fn proofs(
+    pipeline: &Arc<Pipeline>,
+    report: &Report,
+    kind: ConnectionKind,
+) -> Result<Proofs, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
-    let connections = app
+    let connections = pipeline
+        .core
         .store
         .connections(Some(report.workspace_id))
         .await
@@ -179,11 +194,12 @@ async fn proofs(app: &App, report: &Report, kind: ConnectionKind) -> Result<Proo
     let mut headers = Named::new();
     let mut all_secrets = Named::new();
     for connection in connections.into_iter().filter(|one| one.kind == kind) {
-        let secrets = app
+        let secrets = pipeline
+            .core
             .sealer
             .open_secrets(&connection.name, &connection.sealed)
             .map_err(|error| failed(&error))?;
-        let fixed: BTreeMap<String, String> = checks(app, &connection)
+        let fixed: BTreeMap<String, String> = checks(pipeline, &connection)
             .await
             .iter()
             .filter_map(|check| fixed_header(check, &secrets))
@@ -205,11 +221,12 @@ async fn proofs(app: &App, report: &Report, kind: ConnectionKind) -> Result<Proo
     })
 }
 
-async fn checks(app: &App, connection: &Connection) -> Vec<SenderCheck> {
+async fn checks(pipeline: &Arc<Pipeline>, connection: &Connection) -> Vec<SenderCheck> {
     let mut checks = connection.checks.clone();
-    if let Some(loaded) = app.plugins.active(&connection.plugin) {
+    if let Some(loaded) = pipeline.core.plugins.active(&connection.plugin) {
         let lane = connection.id.as_str();
-        let declared = app
+        let declared = pipeline
+            .core
             .plugins
             .sender_checks(&loaded, lane, &connection.config, Budget::Trial)
             .await;
@@ -220,7 +237,7 @@ async fn checks(app: &App, connection: &Connection) -> Vec<SenderCheck> {
     checks
 }
 
-/// The header that satisfies a check, unless it depends on what is sent.
+/// Returns the header that satisfies a check, unless it depends on the request.
 fn fixed_header(check: &SenderCheck, secrets: &Secrets) -> Option<(String, String)> {
     let secret = secrets.get(&check.secret)?;
     if check.proof.place != "header" {
@@ -241,7 +258,7 @@ mod tests {
     use crate::domain::exchange::Location;
 
     #[test]
-    fn a_fixed_proof_is_a_header_and_a_signature_is_none() {
+    fn a_fixed_proof_is_a_header_and_a_signature_is_not() {
         let check = |scheme: &str, prefix: &str, expect: Option<&str>| {
             let check = SenderCheck {
                 secret: "s".to_owned(),

@@ -1,29 +1,41 @@
-//! The first admin key: made when no admin key opens this service yet, and left
-//! in the data folder for who may read it there.
+//! The first admin key. The service creates it when it has no valid admin key, and writes it to
+//! the data folder.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::app::App;
 use crate::cli::client::KEY_FILE;
 use crate::cli::failure::Failure;
 use crate::domain::key::KeyKind;
+use crate::pipeline::Pipeline;
 use crate::pipeline::apply::{KeyRequest, mint};
 
 use super::said::write_private;
 
-/// Makes a key when there is none, or when `another` is asked for.
-pub async fn ensure(app: &App, folder: &Path, another: bool) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::new(format!("no admin key: {error}"));
-    let now = app.clock.now();
-    let keys = app.store.keys(None).await.map_err(|error| failed(&error))?;
+/// Creates an admin key if there is no valid one, or if `another` is set.
+///
+/// # Errors
+///
+/// The store fails, or the key file cannot be written.
+pub async fn ensure(pipeline: &Arc<Pipeline>, folder: &Path, another: bool) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::new(format!("cannot create an admin key: {error}"))
+    };
+    let now = pipeline.core.clock.now();
+    let keys = pipeline
+        .core
+        .store
+        .keys(None)
+        .await
+        .map_err(|error| failed(&error))?;
     let exists = keys
         .iter()
         .any(|key| key.kind == KeyKind::Admin && key.is_live(now));
     if exists && !another {
         let file = folder.join(KEY_FILE);
-        if app.store.is_shared() && !file.exists() {
+        if pipeline.core.store.is_shared() && !file.exists() {
             tracing::info!(
-                "an admin key was made by another host, and lies in its data folder; `serve --new-admin-key` makes one more here"
+                "another host created the admin key, in its own data folder; `serve --new-admin-key` creates one here"
             );
         }
         return Ok(());
@@ -35,11 +47,11 @@ pub async fn ensure(app: &App, folder: &Path, another: bool) -> Result<(), Failu
         label: KEY_FILE.to_owned(),
         expires_at: None,
     };
-    let (_, plain) = mint(&*app.store, request, now)
+    let (_, plain) = mint(&*pipeline.core.store, request, now)
         .await
         .map_err(|error| failed(&error))?;
     let path = folder.join(KEY_FILE);
     write_private(&path, &format!("{}\n", plain.reveal()))?;
-    tracing::info!(file = %path.display(), "an admin key was made");
+    tracing::info!(file = %path.display(), "admin key created");
     Ok(())
 }

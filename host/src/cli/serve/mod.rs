@@ -1,6 +1,6 @@
-//! `leadhost serve`: the service. The parts start in the order in which they
-//! need each other and stop in the other: first nothing new comes in, then what
-//! is in flight ends, then what was decided is written.
+//! `leadhost serve`: runs the service. The parts start in the order of their dependencies and stop
+//! in reverse: the service first accepts nothing new, then finishes the work in flight, then
+//! writes its pending decisions.
 
 mod first_apply;
 mod first_key;
@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::domain::phone;
-use crate::http::server::{self, Addresses, StartError};
+use crate::http::listen::{self, Addresses, StartError};
 use crate::limits;
 use crate::memory;
 use crate::pipeline::{self, deploy, fleet};
@@ -35,16 +35,16 @@ pub struct Serve {
     /// The configuration file; `leadhost config` prints every key
     #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
     config: Option<PathBuf>,
-    /// Where the gateway listens, and the data API unless it has its own address
+    /// Address of the gateway, and of the data API unless it has its own
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// Where the data API listens
+    /// Address of the data API
     #[arg(long, value_name = "ADDRESS")]
     data_listen: Option<String>,
-    /// Where the admin API and the metrics listen; keep it on loopback
+    /// Address of the admin API and the metrics; keep it on loopback
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
-    /// Where the state lives
+    /// The data folder, for all state of the service
     #[arg(long, value_name = "DIR", env = "LEADHOST_DATA_DIR")]
     data_dir: Option<String>,
     /// The database, if it is not a SQLite file in the data folder: postgres://user@host/database
@@ -55,19 +55,19 @@ pub struct Serve {
         hide_env_values = true
     )]
     store_url: Option<String>,
-    /// A folder whose component files are taken in and activated, once each
+    /// A folder whose component files are activated, once each
     #[arg(long, value_name = "DIR")]
     inbox: Option<String>,
     /// Any other key of the configuration; may be repeated
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     set: Vec<String>,
-    /// Make one more admin key and write it to the data folder, where the first one is lost
+    /// Create another admin key and write it to the data folder, if the first one is lost
     #[arg(long)]
     new_admin_key: bool,
-    /// A workspace file to apply when the keys file is not there yet
+    /// A workspace file to apply if the keys file does not exist
     #[arg(long, value_name = "FILE")]
     first_apply: Option<PathBuf>,
-    /// Where the keys of the first apply go [default: keys.json in the data folder]
+    /// The file for the keys of the first apply [default: keys.json in the data folder]
     #[arg(long, value_name = "FILE", requires = "first_apply")]
     keys_file: Option<PathBuf>,
 }
@@ -76,7 +76,7 @@ impl Serve {
     pub fn run(self) -> Result<(), Failure> {
         memory::give_back_what_is_large();
         let config = self.configuration()?;
-        // Leads are in every file that this process makes: their owner's only.
+        // Every file of this process may contain leads, so only its owner may read it.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         telemetry::init_logging(&config.log).map_err(|error| Failure::new(error.to_string()))?;
         let config = within_files(config);
@@ -85,7 +85,7 @@ impl Serve {
             .build()
             .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
         let served = runtime.block_on(self.serve(config));
-        // All that was decided is written: what is left on a thread is nobody's.
+        // All decisions are written. Work that remains on a thread can be dropped.
         runtime.shutdown_timeout(THREAD_PATIENCE);
         served
     }
@@ -95,7 +95,7 @@ impl Serve {
         for text in &self.set {
             let (key, value) = text.split_once('=').ok_or_else(|| {
                 Failure::usage(format!(
-                    "`--set {text}`: expected section.key=value, as worker.concurrency=8"
+                    "`--set {text}`: expected section.key=value, such as worker.concurrency=8"
                 ))
             })?;
             overrides.push((key.trim().to_owned(), value.trim().to_owned()));
@@ -119,41 +119,41 @@ impl Serve {
 
     async fn serve(self, config: Config) -> Result<(), Failure> {
         let folder = config.store.data_dir.clone();
-        // The first phone costs some forty milliseconds: not a sender's.
+        // The first phone number takes some forty milliseconds; no sender should wait for it.
         let phones = tokio::task::spawn_blocking(phone::warm_up);
         let app = open(config).await?;
-        // From here on a signal stops the service in order.
-        let patience = app.config.server.drain_seconds + limits::STOP_SECONDS;
-        shutdown::on_signals(app.shutdown.clone(), Duration::from_secs(patience))
-            .map_err(|error| Failure::new(format!("cannot listen to signals: {error}")))?;
-        deploy::load_active(&app)
+        // From here on a signal stops the service gracefully.
+        let patience = app.core.config.server.drain_seconds + limits::STOP_SECONDS;
+        shutdown::on_signals(app.core.shutdown.clone(), Duration::from_secs(patience))
+            .map_err(|error| Failure::new(format!("cannot listen for signals: {error}")))?;
+        deploy::load_active(&app.pipeline)
             .await
             .map_err(|error| Failure::new(error.to_string()))?;
-        fleet::join(&app)
+        fleet::join(&app.pipeline)
             .await
             .map_err(|error| Failure::new(error.to_string()))?;
-        // From here on the others reckon with this host.
-        let mut tasks = fleet::start(&app, &app.shutdown);
-        let turn = Turn::wait(&app).await?;
-        first_key::ensure(&app, &folder, self.new_admin_key).await?;
+        // From here on the other hosts count this one as live.
+        let mut tasks = fleet::start(&app.pipeline, &app.core.shutdown);
+        let turn = Turn::wait(&app.pipeline).await?;
+        first_key::ensure(&app.pipeline, &folder, self.new_admin_key).await?;
         if let Some(file) = &self.first_apply {
             let keys = self.keys_file(&folder);
-            first_apply::run(&app, &folder, file, &keys).await?;
+            first_apply::run(&app.pipeline, &folder, file, &keys).await?;
         }
-        turn.end(&app).await;
-        let addresses = server::start(&app).await.map_err(|error| {
+        turn.end(&app.pipeline).await;
+        let addresses = listen::start(&app.http).await.map_err(|error| {
             let failure = Failure::new(error.to_string());
             match error {
-                StartError::Bind { .. } => failure.hint("another program has that address: name others with --listen and --admin-listen, or in the configuration"),
-                StartError::Tls(_) => failure.hint("the two are PEM files, the certificate first in its chain, the key without a password"),
+                StartError::Bind { .. } => failure.hint("another program uses that address: choose others with --listen and --admin-listen, or in the configuration"),
+                StartError::Tls(_) => failure.hint("both must be PEM files: the certificate first in its chain, the key without a password"),
             }
         })?;
-        // It only fills a table; without it the first lead would.
+        // The warm-up only fills a table, so its failure does not matter.
         let _ = phones.await;
-        tasks.extend(pipeline::start(&app, &app.shutdown));
+        tasks.extend(pipeline::start(&app.pipeline, &app.core.shutdown));
         let said = said::Said::write(&folder, &addresses)?;
         self.announce(&folder, &addresses);
-        app.shutdown.begun().await;
+        app.core.shutdown.begun().await;
         stop(&app, tasks).await;
         drop(said);
         Ok(())
@@ -182,8 +182,8 @@ impl Serve {
     }
 }
 
-/// Takes all the files that the system gives this process, and no more connections
-/// than those are enough for.
+/// Raises the limit of open files to its maximum, and lowers `server.connections` to what that
+/// limit allows.
 fn within_files(mut config: Config) -> Config {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -206,19 +206,19 @@ fn within_files(mut config: Config) -> Config {
             files = most,
             asked = server.connections,
             connections = room,
-            "fewer connections are served at once than server.connections says: raise the limit of open files (ulimit -n) for more"
+            "server.connections lowered to fit the limit of open files; raise the limit (ulimit -n) for more"
         );
         server.connections = room;
     }
     config
 }
 
-/// Opens the data folder and puts the parts together.
-async fn open(config: Config) -> Result<Arc<App>, Failure> {
+/// Opens the data folder and the store, and builds the application.
+async fn open(config: Config) -> Result<App, Failure> {
     let folder = config.store.data_dir.clone();
     make_folder(&folder)?;
     let clock = Arc::new(SystemClock);
-    // It takes the folder's lock: everything else in the folder comes after.
+    // Opening the store takes the lock of the folder, so it comes before everything else there.
     let store = async {
         let location = store::Location::of(&config.store)?;
         store::open_remembered(&location, clock.clone(), &folder).await
@@ -231,15 +231,15 @@ async fn open(config: Config) -> Result<Arc<App>, Failure> {
         .map_err(|error| Failure::new(error.to_string()))
 }
 
-/// The data folder, its owner's alone: the store, the key of its secrets and the
-/// admin key lie in it.
+/// Creates the data folder, accessible to its owner only: it holds the store, the sealing key and
+/// the admin key.
 fn make_folder(folder: &Path) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         Failure::new(format!(
-            "cannot make the data folder {}: {error}",
+            "cannot create the data folder {}: {error}",
             folder.display()
         ))
-        .hint("name another with --data-dir")
+        .hint("choose another one with --data-dir")
     };
     std::fs::DirBuilder::new()
         .recursive(true)
@@ -255,7 +255,7 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
             folder.display()
         ))
         .hint(format!(
-            "chown {own} {}, or run the service as its owner",
+            "run chown {own} {}, or run the service as the owner of the folder",
             folder.display()
         )));
     }
@@ -268,39 +268,39 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
         mode & 0o777
     ))
     .hint(format!(
-        "chmod 700 {}; a folder that is not yours to change gets one inside it: name that with --data-dir",
+        "run chmod 700 {}; if you may not change that folder, create one inside it and name it with --data-dir",
         folder.display()
     )))
 }
 
-/// Listeners are closed by now. Waits for requests and work in flight, as long
-/// as the configuration says, then for what they decided to be written.
-async fn stop(app: &Arc<App>, tasks: Vec<tokio::task::JoinHandle<()>>) {
-    let limit = Duration::from_secs(app.config.server.drain_seconds);
-    let dropped = app.shutdown.drain(limit).await;
+/// Drains the service after its listeners have closed: waits for requests and work in flight, at
+/// most `server.drain_seconds`, then for their decisions to be written.
+async fn stop(app: &App, tasks: Vec<tokio::task::JoinHandle<()>>) {
+    let limit = Duration::from_secs(app.core.config.server.drain_seconds);
+    let dropped = app.core.shutdown.drain(limit).await;
     if dropped > 0 {
         tracing::warn!(
             dropped,
-            "some work was still in flight when the time was up; it is taken up at the next start"
+            "drain timed out with work in flight, which continues at the next start"
         );
     }
     let by = tokio::time::Instant::now() + TASK_PATIENCE;
     for task in tasks {
         if tokio::time::timeout_at(by, task).await.is_err() {
-            tracing::warn!("a background task did not stop in time");
+            tracing::warn!("background task did not stop in time");
         }
     }
-    app.writer.shutdown().await;
-    app.plugins.close();
-    if let Err(error) = app.http.keys.write_uses(&*app.store).await {
-        tracing::warn!(%error, "when keys were last used could not be written down");
+    app.core.writer.shutdown().await;
+    app.core.plugins.close();
+    if let Err(error) = app.pipeline.keys.write_uses(&*app.core.store).await {
+        tracing::warn!(%error, "times of last use of keys not written");
     }
     tracing::info!("stopped");
 }
 
-/// For tasks that were told to stop, after the drain: a claim that one holds is
-/// taken up again when its lease runs out.
+/// Timeout for background tasks to stop, after the drain. If a task still holds a claim, the work
+/// is claimed again when its lease expires.
 const TASK_PATIENCE: Duration = Duration::from_secs(5);
 
-/// For work on threads that cannot be told to stop, at the very end.
+/// Timeout for blocking threads, which cannot be cancelled, at the very end.
 const THREAD_PATIENCE: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
-//! What the service leaves in its data folder for commands and scripts on the
-//! same machine: the addresses that it took, and files that only their owner reads.
+//! Files that the service writes to its data folder for commands and scripts on the same machine:
+//! its addresses, and files that only their owner may read.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::cli::client::ADDRESSES_FILE;
 use crate::cli::failure::Failure;
-use crate::http::server::Addresses;
+use crate::http::listen::Addresses;
 
-/// The file of addresses, for as long as the service runs.
+/// The file of addresses, which exists while the service runs.
 pub struct Said(PathBuf);
 
 impl Said {
@@ -30,19 +30,22 @@ impl Said {
 
 impl Drop for Said {
     fn drop(&mut self) {
-        // A stale file only costs the next command a clear refusal.
+        // A stale file only makes the next command fail with a clear error.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Writes a file whole, that only its owner reads: a reader sees the old one or
-/// the new one.
+/// Writes a file atomically, readable by its owner only.
+///
+/// # Errors
+///
+/// The file cannot be created, written or renamed.
 pub fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     let new = PathBuf::from(new);
     let write = || -> std::io::Result<()> {
-        // One that was left behind may have other permissions.
+        // A leftover file may have other permissions.
         match std::fs::remove_file(&new) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -59,12 +62,12 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
     write().map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
 }
 
-/// The lines to try that lie beside the first workspace file, with this
-/// service's files put in. None when there are none.
+/// Returns the lines of `try-it.sh` beside the workspace file, with the paths of this service
+/// filled in, or none without such a file.
 pub fn invitation(workspace_file: &Path, folder: &Path, keys: &Path) -> Option<String> {
     let script = workspace_file.with_file_name("try-it.sh");
     let text = std::fs::read_to_string(script).ok()?;
-    // The script's own head is for who runs it as a file.
+    // The head of the script is only for running it as a file.
     let (_, lines) = text.split_once("# ---\n")?;
     let whole = |path: &Path| {
         path.canonicalize()
@@ -73,7 +76,7 @@ pub fn invitation(workspace_file: &Path, folder: &Path, keys: &Path) -> Option<S
             .to_string()
     };
     Some(format!(
-        "\nThe service runs. In another terminal:\n\nkeys='{}' service='{}' leadhost='{}'\n{lines}",
+        "\nThe service is running. In another terminal:\n\nkeys='{}' service='{}' leadhost='{}'\n{lines}",
         whole(keys),
         whole(&folder.join(ADDRESSES_FILE)),
         whole(&std::env::current_exe().unwrap_or_else(|_| PathBuf::from("leadhost"))),

@@ -1,6 +1,5 @@
-//! The key that opens the secrets of connections. Hosts that share a database
-//! must have the same one: its id is in the store, and a host with another key
-//! does not start.
+//! The sealing key, which decrypts the secrets of connections. Hosts that share a database must
+//! have the same key: its id is in the store, and a host with another key does not start.
 
 use std::path::Path;
 
@@ -8,14 +7,14 @@ use crate::cli::failure::Failure;
 use crate::seal::{Environment, Sealer};
 use crate::store::Store;
 
-/// What to do about a key that is not the others'.
-const HINT: &str = "give this host the sealing key of the others: as LEADHOST_SEALING_KEY in its environment, or as sealing.key in its data folder (and remove sealing.id there)";
+/// The hint for a host whose key differs from that of the fleet.
+const HINT: &str = "give this host the sealing key of the other hosts: as LEADHOST_SEALING_KEY in its environment, or as sealing.key in its data folder (and remove sealing.id there)";
 
 pub async fn sealer(store: &dyn Store, folder: &Path) -> Result<Sealer, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
     let environment = Environment::read();
     let known = store.sealing_key().await.map_err(|error| failed(&error))?;
-    // A key that is made here would be another one.
+    // A key generated here would be a different one.
     if let Some(known) = &known
         && !Sealer::has_key(folder, &environment)
     {

@@ -1,4 +1,4 @@
-//! `leadhost workspace`: one file a verb.
+//! `leadhost workspace`: one file per subcommand.
 
 mod list;
 

@@ -7,9 +7,9 @@ use hyper::StatusCode;
 use super::ingest;
 use crate::domain::id::AgentId;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::pipeline::intake::Address;
 
 /// Takes a webhook in. A provider looks at the status only: without a reply of

@@ -8,11 +8,11 @@
 
 use crate::domain::row::Entity;
 use crate::http::auth::WorkspaceCaller;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::feed::{self, Feed, Pull};
 use crate::http::query::Query;
 use crate::http::reply::Reply;
-use crate::http::router::Call;
 use crate::limits;
 
 pub async fn page(
@@ -45,7 +45,7 @@ fn entity_of(text: &str) -> Result<Entity, ApiError> {
 async fn answer(call: &Call<'_>, caller: &WorkspaceCaller, feed: Feed) -> Result<Reply, ApiError> {
     let query = call.query();
     let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
-    let store = &*call.app.store;
+    let store = &*call.http.core.store;
     let pull = match Pull::of_cursor(&query, caller, store, feed)? {
         Some(pull) => pull,
         None => Pull::new(feed, lower_bound(&query)?, None, String::new()),

@@ -10,10 +10,10 @@ use hyper::header::{HeaderValue, RETRY_AFTER};
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::app::App;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
+use crate::http::state::Http;
 use crate::limits;
 use crate::pipeline::fleet;
 use crate::store::StoreError;
@@ -23,16 +23,16 @@ pub fn live() -> Reply {
 }
 
 pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let app = call.app;
+    let http = call.http;
     let mut reasons: Vec<Cow<'_, str>> = Vec::new();
-    if app.shutdown.has_begun() {
+    if http.core.shutdown.has_begun() {
         reasons.push("draining".into());
     }
-    if app.store.outage().is_some() {
+    if http.core.store.outage().is_some() {
         reasons.push("the database is lost".into());
     } else {
         let patience = Duration::from_secs(limits::READY_SECONDS);
-        match timeout(patience, app.store.ping()).await {
+        match timeout(patience, http.core.store.ping()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 if !error.is_told() {
@@ -43,17 +43,17 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
             Err(_) => reasons.push("store too slow".into()),
         }
     }
-    if let Some(reason) = cannot_write(app).await {
+    if let Some(reason) = cannot_write(http).await {
         reasons.push(format!("nothing can be written: {reason}").into());
     }
-    if !app.fleet.is_current() && !app.shutdown.has_begun() {
+    if !http.pipeline.fleet.is_current() && !http.core.shutdown.has_begun() {
         reasons.push("catching up with the other hosts".into());
     }
-    if !has_room(&app.config.store.data_dir) {
+    if !has_room(&http.core.config.store.data_dir) {
         reasons.push("no room left on the disk of the data folder".into());
     }
     if reasons.is_empty() {
-        return reply::json(StatusCode::OK, &json!({"status": "ready"}));
+        return Ok(reply::json(StatusCode::OK, &json!({"status": "ready"}))?);
     }
     let mut reply = reply::json(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -66,15 +66,15 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
 
 /// Why the last commit failed, unless the store can be written to by now: a host that
 /// nobody sends anything to would never find out by itself.
-async fn cannot_write(app: &App) -> Option<String> {
-    let reason = app.writer.trouble()?;
-    if app.store.outage().is_some() {
+async fn cannot_write(http: &Http) -> Option<String> {
+    let reason = http.core.writer.trouble()?;
+    if http.core.store.outage().is_some() {
         return Some(reason);
     }
     let patience = Duration::from_secs(limits::READY_SECONDS);
-    match timeout(patience, app.store.try_write()).await {
+    match timeout(patience, http.core.store.try_write()).await {
         Ok(Ok(())) => {
-            app.writer.is_well();
+            http.core.writer.is_well();
             None
         }
         Ok(Err(error)) => Some(error.to_string()),
@@ -91,15 +91,18 @@ fn has_room(folder: &std::path::Path) -> bool {
 }
 
 pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let app = call.app;
-    app.metrics
-        .store(app.store.outage().is_none(), app.store.pool());
-    app.metrics.serves(&app.fleet.serves());
-    app.metrics.egress(app.pipeline.egress.connections());
-    app.metrics.circuits(app.plugins.open_breakers().len());
+    let http = call.http;
+    http.core
+        .metrics
+        .store(http.core.store.outage().is_none(), http.core.store.pool());
+    http.core.metrics.serves(&http.pipeline.fleet.serves());
+    http.core.metrics.egress(http.core.egress.connections());
+    http.core
+        .metrics
+        .circuits(http.core.plugins.open_breakers().len());
     // Without the store the other numbers still tell what is wrong.
     let patience = Duration::from_secs(limits::READY_SECONDS);
-    match timeout(patience, of_the_store(app)).await {
+    match timeout(patience, of_the_store(http)).await {
         Ok(Err(error)) if !error.is_told() => {
             tracing::warn!(%error, "the store's numbers could not be read");
         }
@@ -109,23 +112,26 @@ pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
     Ok(reply::bytes_of(
         StatusCode::OK,
         "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        app.metrics.text(),
+        http.core.metrics.text(),
     ))
 }
 
-async fn of_the_store(app: &App) -> Result<(), StoreError> {
-    let backlog = app.store.backlog().await?;
-    app.metrics.backlog(&backlog, app.clock.now());
-    if app.store.is_shared() {
-        let (hosts, activations) = (app.store.hosts().await?, app.store.activations().await?);
+async fn of_the_store(http: &Http) -> Result<(), StoreError> {
+    let backlog = http.core.store.backlog().await?;
+    http.core.metrics.backlog(&backlog, http.core.clock.now());
+    if http.core.store.is_shared() {
+        let (hosts, activations) = (
+            http.core.store.hosts().await?,
+            http.core.store.activations().await?,
+        );
         let behind = activations
             .iter()
             .map(|activation| fleet::where_it_serves(&hosts, activation).1.len())
             .sum();
         let alive = hosts.iter().filter(|host| host.alive).count();
-        app.metrics.fleet(alive, behind);
+        http.core.metrics.fleet(alive, behind);
     }
-    let rollups = app.store.rollup_status().await?;
-    app.metrics.rollups(&rollups, app.clock.now());
+    let rollups = http.core.store.rollup_status().await?;
+    http.core.metrics.rollups(&rollups, http.core.clock.now());
     Ok(())
 }

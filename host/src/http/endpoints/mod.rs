@@ -3,13 +3,12 @@
 //! and the proof of its group, its description in `http/openapi`, and tests in
 //! `tests/it` that try what it refuses.
 //!
-//! [`Call`]: super::router::Call
+//! [`Call`]: super::call::Call
 
 pub mod admin;
 pub mod analytics;
 pub mod channel_webhook;
 pub mod deals;
-pub mod docs;
 pub mod export;
 pub mod health;
 pub mod ingest;

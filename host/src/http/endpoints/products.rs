@@ -13,10 +13,10 @@ use utoipa::ToSchema;
 
 use crate::domain::id::ProductId;
 use crate::http::auth::PartnerCaller;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::limits;
 use crate::pipeline::catalogue::{self, SearchError};
 use crate::search::{Found, Term, TermError};
@@ -58,19 +58,19 @@ pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, Ap
     let text = term.text().to_owned();
     let from = (page - 1).saturating_mul(size as u64);
     let workspace = caller.scope().workspace();
-    let found = catalogue::search(call.app, workspace, term, from, size).await?;
+    let found = catalogue::search(&call.http.pipeline, workspace, term, from, size).await?;
     let ids: Vec<_> = found.page.iter().map(|hit| hit.id).collect();
     let products = if ids.is_empty() {
         Vec::new()
     } else {
-        call.app.store.products(caller.scope(), &ids).await?
+        call.http.core.store.products(caller.scope(), &ids).await?
     };
     let body = ProductsPage {
         term: &text,
         products: rows(&found, products),
         pagination: pagination(page, size as u64, found.total),
     };
-    reply::json(StatusCode::OK, &body)
+    Ok(reply::json(StatusCode::OK, &body)?)
 }
 
 impl From<SearchError> for ApiError {

@@ -11,11 +11,11 @@ use crate::domain::id::AgentId;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::http::auth::WorkspaceCaller;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::feed::{self, Feed, Pull};
 use crate::http::query::Query;
 use crate::http::reply::Reply;
-use crate::http::router::Call;
 use crate::limits;
 use crate::store::{ExportPage, MessageErrorFilter};
 
@@ -45,7 +45,7 @@ pub async fn page(
     }
     let query = call.query();
     let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
-    let store = &*call.app.store;
+    let store = &*call.http.core.store;
     let feed = Feed::Rows(Entity::MessageErrors);
     let pull = match Pull::of_cursor(&query, caller, store, feed)? {
         Some(pull) => {
@@ -53,7 +53,7 @@ pub async fn page(
             pull
         }
         None => {
-            let (after, upper) = window(&query, call.app.clock.now())?;
+            let (after, upper) = window(&query, call.http.core.clock.now())?;
             Pull::new(feed, after, upper, words(given(&query)))
         }
     };

@@ -22,5 +22,5 @@ pub fn show(caller: &WorkspaceCaller) -> Result<Reply, ApiError> {
         workspace: workspace.id,
         workspace_name: &workspace.name,
     };
-    reply::json(StatusCode::OK, &body)
+    Ok(reply::json(StatusCode::OK, &body)?)
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use super::terms::{one_of, pattern, time, word};
+use crate::http::terms::{one_of, pattern, time, word};
 use crate::domain::analytics::{Granularity, MetricSet};
 use crate::domain::workspace::AgentKind;
 use crate::domain::zone;

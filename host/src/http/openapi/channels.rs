@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::operation::{Operation, Parameter};
-use super::terms::word;
+use crate::http::terms::word;
 use crate::http::error::Family;
 use crate::http::route::Access;
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::messages::idempotency_key;
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use super::terms::{email, page_limit, word};
+use crate::http::terms::{email, page_limit, word};
 use crate::domain::deal::{DealCreateAnswer, DealLogAnswer, DealView};
 use crate::http::endpoints::deals::{DealPatchAnswer, schema};
 use crate::http::error::Family;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::{Schemas, page};
-use super::terms::{named, one_of, page_limit, pattern, time, word};
+use crate::http::terms::{named, one_of, page_limit, pattern, time, word};
 use crate::domain::row::{
     ContactRow, ConversationRow, DealRow, Entity, IdRow, MessageErrorRow, MessageRow,
 };

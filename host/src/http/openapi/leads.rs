@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use super::terms::word;
+use crate::http::terms::word;
 use crate::http::endpoints::ingest::IngestAnswer;
 use crate::http::error::Family;
 use crate::http::route::Access;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use super::terms::{named, pattern};
+use crate::http::terms::{named, pattern};
 use crate::http::endpoints::notifications::schema;
 use crate::http::error::Family;
 use crate::http::route::Access;

@@ -22,7 +22,6 @@ mod products;
 mod rows;
 mod schemas;
 mod service;
-pub mod terms;
 mod tickets;
 
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use super::terms::filled;
+use crate::http::terms::filled;
 use crate::http::endpoints::products::ProductsPage;
 use crate::http::error::Family;
 use crate::http::route::Access;

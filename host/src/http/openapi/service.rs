@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::operation::Operation;
-use super::terms::one_of;
+use crate::http::terms::one_of;
 use crate::http::error::Family;
 use crate::http::route::Access;
 

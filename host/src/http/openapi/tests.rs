@@ -10,7 +10,7 @@ use crate::http::route::{NOTIFICATION, OpenRoute, Route};
 
 /// The arms of the table: method, path with `{}` for what is given, and guard.
 fn table() -> Vec<(String, String, String)> {
-    let source = include_str!("../route.rs");
+    let source = include_str!("../route/mod.rs");
     let begin = source.find("fn parse(").expect("the table");
     let end = source.find("pub fn access(").expect("what follows it");
     let text: String = source[begin..end]

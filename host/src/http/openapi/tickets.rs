@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use super::terms::{one_of, page_limit, pattern};
+use crate::http::terms::{one_of, page_limit, pattern};
 use crate::domain::ticket::{Status, TicketView};
 use crate::http::endpoints::tickets::{TicketsPage, schema};
 use crate::http::error::Family;

@@ -35,11 +35,12 @@ use reader::Unchecked;
 
 use plan::Generated;
 
-use crate::app::App;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::{Pairs, Problem, SenderCheck, SenderChecks};
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
+use crate::pipeline::connections::webhook_path;
 use crate::pipeline::fleet;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::Budget;
 use crate::seal::OpenError;
 use crate::store::{Announcement, Applied, AppliedChange, Plan, Store, StoreError};
@@ -95,17 +96,17 @@ pub struct MadeKey {
 
 /// Applies a file, or tells what that would change. What it changed counts at
 /// once on this host, and on the others when they hear of it.
-pub async fn apply(app: &App, file: &Value, dry_run: bool) -> Result<Report, ApplyError> {
-    let reading = declaration::read(file, &active_plugins(app));
-    let checked = check_configurations(app, &reading.unchecked).await;
+pub async fn apply(pipeline: &Pipeline, file: &Value, dry_run: bool) -> Result<Report, ApplyError> {
+    let reading = declaration::read(file, &active_plugins(pipeline));
+    let checked = check_configurations(pipeline, &reading.unchecked).await;
     let mut declaration = reading.checked(checked).map_err(ApplyError::Problems)?;
-    let warnings = try_configurations(app, &mut declaration).await?;
+    let warnings = try_configurations(pipeline, &mut declaration).await?;
     let keys = declaration.keys.clone();
-    let store = &*app.store;
-    let now = app.clock.now();
+    let store = &*pipeline.core.store;
+    let now = pipeline.core.clock.now();
     let before = connections_of(store, &declaration.slug).await?;
-    let planned = plan::plan(declaration, &before, &app.sealer)?;
-    let applied = carry_out(app, &planned.plan, dry_run).await?;
+    let planned = plan::plan(declaration, &before, &pipeline.core.sealer)?;
+    let applied = carry_out(pipeline, &planned.plan, dry_run).await?;
     let made = key::make_missing(store, &applied, &keys, now, dry_run).await?;
     let generated = if dry_run {
         Generated::default()
@@ -142,12 +143,16 @@ pub async fn apply(app: &App, file: &Value, dry_run: bool) -> Result<Report, App
 }
 
 /// Tells the store, and then every host.
-async fn carry_out(app: &App, plan: &Plan, dry_run: bool) -> Result<Applied, StoreError> {
-    let applied = app.store.apply(plan, app.clock.now(), dry_run).await?;
+async fn carry_out(pipeline: &Pipeline, plan: &Plan, dry_run: bool) -> Result<Applied, StoreError> {
+    let applied = pipeline
+        .core
+        .store
+        .apply(plan, pipeline.core.clock.now(), dry_run)
+        .await?;
     if !dry_run {
-        fleet::tell(app, Announcement::Connections).await;
+        fleet::tell(pipeline, Announcement::Connections).await;
         // What is known of a key holds its workspace's settings too.
-        fleet::tell(app, Announcement::Keys).await;
+        fleet::tell(pipeline, Announcement::Keys).await;
         tracing::info!(
             workspace = plan.slug,
             changes = applied.changes.len(),
@@ -157,13 +162,10 @@ async fn carry_out(app: &App, plan: &Plan, dry_run: bool) -> Result<Applied, Sto
     Ok(applied)
 }
 
-/// Where an instance's provider sends its webhooks to.
-pub fn webhook_path(instance: AgentId, token: &ConnectionId) -> String {
-    format!("/channel-webhook/{instance}/{token}")
-}
-
-fn active_plugins(app: &App) -> ActivePlugins {
-    app.plugins
+fn active_plugins(pipeline: &Pipeline) -> ActivePlugins {
+    pipeline
+        .core
+        .plugins
         .list()
         .into_iter()
         .filter(|listed| listed.active)
@@ -176,7 +178,7 @@ fn active_plugins(app: &App) -> ActivePlugins {
 }
 
 /// Asks each plugin's schema once, about all configurations of its own.
-async fn check_configurations(app: &App, unchecked: &[Unchecked]) -> Vec<Checked> {
+async fn check_configurations(pipeline: &Pipeline, unchecked: &[Unchecked]) -> Vec<Checked> {
     let mut of_plugin: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, one) in unchecked.iter().enumerate() {
         of_plugin.entry(&one.plugin).or_default().push(index);
@@ -184,14 +186,14 @@ async fn check_configurations(app: &App, unchecked: &[Unchecked]) -> Vec<Checked
     let mut checked = vec![Ok(Vec::new()); unchecked.len()];
     for (plugin, indexes) in of_plugin {
         // It was active when the file was read.
-        let Some(loaded) = app.plugins.active(plugin) else {
+        let Some(loaded) = pipeline.core.plugins.active(plugin) else {
             continue;
         };
         let configs: Vec<Value> = indexes
             .iter()
             .map(|&index| unchecked[index].config.clone())
             .collect();
-        match app.plugins.config_faults(&loaded, &configs).await {
+        match pipeline.core.plugins.config_faults(&loaded, &configs).await {
             Ok(faults) => {
                 for (index, faults) in indexes.into_iter().zip(faults) {
                     checked[index] = Ok(faults);
@@ -212,18 +214,19 @@ async fn check_configurations(app: &App, unchecked: &[Unchecked]) -> Vec<Checked
 /// delivery, and an adapter by which routes its events come. The answer is what
 /// its operator should know.
 async fn try_configurations(
-    app: &App,
+    pipeline: &Pipeline,
     declaration: &mut Declaration,
 ) -> Result<Vec<Problem>, ApplyError> {
     let (mut problems, mut warnings) = (Vec::new(), Vec::new());
     for connection in &mut declaration.connections {
         let binding = &mut connection.binding;
-        let Some(loaded) = app.plugins.active(&binding.plugin) else {
+        let Some(loaded) = pipeline.core.plugins.active(&binding.plugin) else {
             // It was active when the file was read: an activation that fails to load says so itself.
             continue;
         };
         let lane = &connection.name;
-        let checks = app
+        let checks = pipeline
+            .core
             .plugins
             .sender_checks(&loaded, lane, &binding.config, Budget::Trial)
             .await;
@@ -237,7 +240,9 @@ async fn try_configurations(
             (_, Ok(Err(problem))) => Ok(Err(problem)),
             (ConnectionKind::Source, Ok(Ok(_))) => Ok(Ok(Vec::new())),
             (ConnectionKind::Channel, Ok(Ok(_))) => {
-                app.plugins
+                pipeline
+                    .core
+                    .plugins
                     .routes(&loaded, lane, &binding.config, Budget::Trial)
                     .await
             }

@@ -9,10 +9,10 @@ use super::declaration::read_owners;
 use super::instance::read_agents;
 use super::reader::{Problems, Table};
 use super::{ApplyError, carry_out};
-use crate::app::App;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::text;
 use crate::domain::workspace::{Agent, Workspace};
+use crate::pipeline::state::Pipeline;
 use crate::store::{AppliedChange, Plan, PlannedAgent};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Part {
 
 /// Applies a list of owners or agents, or tells what that would change.
 pub async fn apply_part(
-    app: &App,
+    pipeline: &Pipeline,
     workspace: &Workspace,
     part: Part,
     list: &Value,
@@ -55,8 +55,8 @@ pub async fn apply_part(
     match part {
         Part::Owners => plan.owners = read(part, list, read_owners)?,
         Part::Agents => {
-            let agents = app.store.agents(workspace.id).await?;
-            let connections = app.store.connections(Some(workspace.id)).await?;
+            let agents = pipeline.core.store.agents(workspace.id).await?;
+            let connections = pipeline.core.store.connections(Some(workspace.id)).await?;
             plan.agents = read(part, list, |file| {
                 let mut planned = read_agents(file);
                 for (at, planned) in planned.iter_mut().enumerate() {
@@ -66,7 +66,7 @@ pub async fn apply_part(
             })?;
         }
     }
-    Ok(carry_out(app, &plan, dry_run).await?.changes)
+    Ok(carry_out(pipeline, &plan, dry_run).await?.changes)
 }
 
 /// What the list holds, or everything that is wrong with it.

@@ -562,7 +562,7 @@ fn a_source_and_an_instance_of_one_name_keep_their_own_secrets() {
 
 #[test]
 fn a_channel_is_not_named_like_what_contacts_are_found_by() {
-    for name in ["phone", "email", "Whats App", "a:b"] {
+    for name in ["phone", "email", "Whats Pipeline", "a:b"] {
         let file = with_channel(|file| file["instances"][1]["channel"] = json!(name));
         check(
             &file,

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{DeployError, loaded};
-use crate::app::App;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::SenderChecks;
 use crate::domain::plugin::{Digest, PluginKind, ReplySlot};
 use crate::domain::publisher::Publisher;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError, LoadError, Loaded, Prepared, TRIAL_LANE};
 
 /// What an operator accepts that otherwise stops an activation.
@@ -73,15 +73,16 @@ pub(super) fn describe(concerns: &[Concern]) -> String {
 /// What stands against making this version serve. `origin` is the file or
 /// upload that it came with, when it came just now.
 pub(super) async fn find(
-    app: &App,
+    pipeline: &Pipeline,
     prepared: &Prepared,
     publisher: &Publisher,
     origin: Option<&str>,
 ) -> Result<Vec<Concern>, DeployError> {
     let new = &prepared.loaded;
-    let mut concerns = configurations(app, new).await?;
+    let mut concerns = configurations(pipeline, new).await?;
     let name = &new.description.name;
-    let Some(active) = app
+    let Some(active) = pipeline
+        .core
         .store
         .activations()
         .await?
@@ -93,17 +94,17 @@ pub(super) async fn find(
         concerns.extend(in_replies(tells));
         return Ok(concerns);
     };
-    let Some(old) = app.store.plugin(&active.digest).await? else {
+    let Some(old) = pipeline.core.store.plugin(&active.digest).await? else {
         return Ok(concerns);
     };
     if old.digest == new.digest {
         return Ok(concerns);
     }
-    let known = loaded(app, &active.digest).await.ok().flatten();
+    let known = loaded(pipeline, &active.digest).await.ok().flatten();
     let known = known.map_or_else(Vec::new, |old| old.reply_slots.clone());
     let slots = new.reply_slots.iter().filter(|slot| !known.contains(slot));
     concerns.extend(in_replies(slots));
-    let is_used = is_used(app, name).await?;
+    let is_used = is_used(pipeline, name).await?;
     let mut ask = |accept: &str, what: String| {
         concerns.push(Concern {
             accept: accept.to_owned(),
@@ -189,7 +190,7 @@ pub(super) async fn find(
     for weaker in weaker_checks(&prepared.checks, &old.checks) {
         ask("weaker-checks", weaker);
     }
-    for weaker in weaker_for_connections(app, new, &active.digest).await? {
+    for weaker in weaker_for_connections(pipeline, new, &active.digest).await? {
         ask("weaker-checks", weaker);
     }
     Ok(concerns)
@@ -223,20 +224,20 @@ fn another_kind(name: &str, was: PluginKind, is: PluginKind, is_used: bool) -> C
 
 /// What stands against a rollback to another kind: that the name is used.
 pub async fn of_kind(
-    app: &App,
+    pipeline: &Pipeline,
     name: &str,
     was: PluginKind,
     is: PluginKind,
 ) -> Result<Option<Concern>, DeployError> {
-    if was == is || !is_used(app, name).await? {
+    if was == is || !is_used(pipeline, name).await? {
         return Ok(None);
     }
     Ok(Some(another_kind(name, was, is, true)))
 }
 
 /// Whether a connection or an instance has the plugin of this name.
-async fn is_used(app: &App, name: &str) -> Result<bool, DeployError> {
-    let connections = app.store.connections(None).await?;
+async fn is_used(pipeline: &Pipeline, name: &str) -> Result<bool, DeployError> {
+    let connections = pipeline.core.store.connections(None).await?;
     Ok(connections.iter().any(|one| one.plugin == name))
 }
 
@@ -249,14 +250,14 @@ fn named(connection: &Connection) -> String {
 }
 
 /// Connections whose configuration the new version would refuse.
-async fn configurations(app: &App, new: &Loaded) -> Result<Vec<Concern>, DeployError> {
-    let mut connections = app.store.connections(None).await?;
+async fn configurations(pipeline: &Pipeline, new: &Loaded) -> Result<Vec<Concern>, DeployError> {
+    let mut connections = pipeline.core.store.connections(None).await?;
     connections.retain(|connection| connection.plugin == new.description.name);
     let configs: Vec<_> = connections
         .iter()
         .map(|connection| serde_json::from_str(&connection.config).unwrap_or_default())
         .collect();
-    let faults = app.plugins.config_faults(new, &configs).await?;
+    let faults = pipeline.core.plugins.config_faults(new, &configs).await?;
     let unfit = connections
         .iter()
         .zip(faults)
@@ -278,15 +279,16 @@ async fn configurations(app: &App, new: &Loaded) -> Result<Vec<Concern>, DeployE
 
 /// Connections whose senders would have to prove less than now.
 async fn weaker_for_connections(
-    app: &App,
+    pipeline: &Pipeline,
     new: &Arc<Loaded>,
     active: &Digest,
 ) -> Result<Vec<String>, DeployError> {
-    let Some(old) = app.plugins.by_digest(active) else {
+    let Some(old) = pipeline.core.plugins.by_digest(active) else {
         return Ok(vec![]);
     };
     let mut weaker = BTreeSet::new();
-    for connection in app
+    for connection in pipeline
+        .core
         .store
         .connections(None)
         .await?
@@ -295,10 +297,14 @@ async fn weaker_for_connections(
     {
         let lane = TRIAL_LANE;
         let (before, after) = (
-            app.plugins
+            pipeline
+                .core
+                .plugins
                 .sender_checks(&old, lane, &connection.config, Budget::Trial)
                 .await,
-            app.plugins
+            pipeline
+                .core
+                .plugins
                 .sender_checks(new, lane, &connection.config, Budget::Trial)
                 .await,
         );

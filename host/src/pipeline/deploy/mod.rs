@@ -17,10 +17,11 @@ pub use take_in::{take_in, watch_inbox};
 
 use super::fleet::{self, Behind, FleetError};
 use super::redrive;
-use crate::app::App;
+use super::versions::{VersionError, loaded};
 use crate::domain::id::KeyId;
 use crate::domain::plugin::{Description, Digest, PluginKind};
 use crate::domain::publisher::Publisher;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::{LoadError, Loaded, Prepared, Trial};
 use crate::store::{Activation, PluginRecord, StoreError};
 
@@ -59,6 +60,15 @@ impl From<FleetError> for DeployError {
         match error {
             FleetError::Store(error) => Self::Store(error),
             other => Self::Fleet(other),
+        }
+    }
+}
+
+impl From<VersionError> for DeployError {
+    fn from(error: VersionError) -> Self {
+        match error {
+            VersionError::Load(error) => Self::Load(error),
+            VersionError::Store(error) => Self::Store(error),
         }
     }
 }
@@ -124,14 +134,14 @@ pub struct Deployed {
 
 /// Looks at a component and changes nothing.
 pub async fn check(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
     origin: impl Into<Origin>,
 ) -> Result<CheckReport, DeployError> {
-    let mut trial = app.plugins.trial().await?;
+    let mut trial = pipeline.core.plugins.trial().await?;
     let prepared = trial.prepare(wasm).await?;
-    let publisher = publisher_of(app, &prepared.loaded, origin.into()).await?;
-    let concerns = trial.within(concerns::find(app, &prepared, &publisher, None));
+    let publisher = publisher_of(pipeline, &prepared.loaded, origin.into()).await?;
+    let concerns = trial.within(concerns::find(pipeline, &prepared, &publisher, None));
     let concerns = concerns.await??;
     let loaded = &prepared.loaded;
     Ok(CheckReport {
@@ -153,8 +163,8 @@ pub struct Tried {
 }
 
 /// The first half of an upload: it changes nothing and may be broken off.
-pub async fn try_out(app: &Arc<App>, wasm: Vec<u8>) -> Result<Tried, DeployError> {
-    let mut trial = app.plugins.trial().await?;
+pub async fn try_out(pipeline: &Arc<Pipeline>, wasm: Vec<u8>) -> Result<Tried, DeployError> {
+    let mut trial = pipeline.core.plugins.trial().await?;
     let prepared = trial.prepare(wasm.clone()).await?;
     Ok(Tried {
         trial,
@@ -166,19 +176,19 @@ pub async fn try_out(app: &Arc<App>, wasm: Vec<u8>) -> Result<Tried, DeployError
 /// Tries a component, keeps it, and activates it when asked to and nothing stands
 /// against it.
 pub async fn upload(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
     origin: impl Into<Origin>,
     activate: bool,
     accept: &Accept,
 ) -> Result<Deployed, DeployError> {
-    let tried = try_out(app, wasm).await?;
-    admit(app, tried, origin.into(), activate, accept).await
+    let tried = try_out(pipeline, wasm).await?;
+    admit(pipeline, tried, origin.into(), activate, accept).await
 }
 
 /// The second half of an upload, which is done to its end.
 pub async fn admit(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     tried: Tried,
     origin: Origin,
     activate: bool,
@@ -189,17 +199,17 @@ pub async fn admit(
         prepared,
         wasm,
     } = tried;
-    let _alone = app.pipeline.deploying.lock().await;
-    let serves = serving(app, &prepared.loaded.description.name).await?;
+    let _alone = pipeline.deploying.lock().await;
+    let serves = serving(pipeline, &prepared.loaded.description.name).await?;
     let name = origin.name.clone();
-    let publisher = publisher_of(app, &prepared.loaded, origin).await?;
+    let publisher = publisher_of(pipeline, &prepared.loaded, origin).await?;
     if activate {
-        let concerns = trial.within(concerns::find(app, &prepared, &publisher, Some(&name)));
+        let concerns = trial.within(concerns::find(pipeline, &prepared, &publisher, Some(&name)));
         agreed(&prepared.loaded, concerns.await??, accept)?;
     }
-    let record = keep(app, &prepared, wasm, name, publisher).await?;
+    let record = keep(pipeline, &prepared, wasm, name, publisher).await?;
     let activation = if activate {
-        Some(swap(app, &prepared.loaded, serves.as_ref()).await?)
+        Some(swap(pipeline, &prepared.loaded, serves.as_ref()).await?)
     } else {
         None
     };
@@ -208,12 +218,12 @@ pub async fn admit(
 
 /// Makes a stored version serve.
 pub async fn activate(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     name: &str,
     digest: &Digest,
     accept: &Accept,
 ) -> Result<Activated, DeployError> {
-    let loaded = loaded(app, digest)
+    let loaded = loaded(pipeline, digest)
         .await?
         .ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
     if loaded.description.name != name {
@@ -224,29 +234,30 @@ pub async fn activate(
             found,
         });
     }
-    let record = app
+    let record = pipeline
+        .core
         .store
         .plugin(digest)
         .await?
         .ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
     // Its turn first: whoever waits for one keeps nobody from deploying.
-    let mut trial = app.plugins.trial().await?;
-    let _alone = app.pipeline.deploying.lock().await;
-    let serves = serving(app, name).await?;
+    let mut trial = pipeline.core.plugins.trial().await?;
+    let _alone = pipeline.deploying.lock().await;
+    let serves = serving(pipeline, name).await?;
     let prepared = Prepared {
         loaded: Arc::clone(&loaded),
         golden: record.golden,
         checks: record.checks.clone(),
     };
-    let concerns = trial.within(concerns::find(app, &prepared, &record.publisher, None));
+    let concerns = trial.within(concerns::find(pipeline, &prepared, &record.publisher, None));
     agreed(&loaded, concerns.await??, accept)?;
-    swap(app, &loaded, serves.as_ref()).await
+    swap(pipeline, &loaded, serves.as_ref()).await
 }
 
 /// Makes the version serve that served before. It was agreed to once: nothing is asked.
-pub async fn rollback(app: &Arc<App>, name: &str) -> Result<Activated, DeployError> {
-    let _alone = app.pipeline.deploying.lock().await;
-    let activations = app.store.activations().await?;
+pub async fn rollback(pipeline: &Arc<Pipeline>, name: &str) -> Result<Activated, DeployError> {
+    let _alone = pipeline.deploying.lock().await;
+    let activations = pipeline.core.store.activations().await?;
     let serves = activations
         .into_iter()
         .find(|activation| activation.name == name)
@@ -254,13 +265,13 @@ pub async fn rollback(app: &Arc<App>, name: &str) -> Result<Activated, DeployErr
     let previous = serves
         .previous
         .ok_or_else(|| DeployError::NothingBefore(name.to_owned()))?;
-    let loaded = loaded(app, &previous)
+    let loaded = loaded(pipeline, &previous)
         .await?
         .ok_or(DeployError::UnknownDigest(previous))?;
     // Whatever it is asked for, it stays what those who use the name call.
-    let old = app.store.plugin(&serves.digest).await?;
+    let old = pipeline.core.store.plugin(&serves.digest).await?;
     if let Some(kind) = old.and_then(|old| old.kind())
-        && let Some(concern) = concerns::of_kind(app, name, kind, loaded.kind).await?
+        && let Some(concern) = concerns::of_kind(pipeline, name, kind, loaded.kind).await?
     {
         return Err(DeployError::Refused {
             name: name.to_owned(),
@@ -268,21 +279,25 @@ pub async fn rollback(app: &Arc<App>, name: &str) -> Result<Activated, DeployErr
             concerns: vec![concern],
         });
     }
-    swap(app, &loaded, Some(&serves.digest)).await
+    swap(pipeline, &loaded, Some(&serves.digest)).await
 }
 
 /// Who a component comes from: whoever signed it; else whoever brought these bytes
 /// first. So a file of the inbox stays the inbox's when an operator, asked about it,
 /// makes it serve.
-async fn publisher_of(app: &App, loaded: &Loaded, origin: Origin) -> Result<Publisher, StoreError> {
+async fn publisher_of(
+    pipeline: &Pipeline,
+    loaded: &Loaded,
+    origin: Origin,
+) -> Result<Publisher, StoreError> {
     if let Some(key) = loaded.signer {
         return Ok(Publisher::Signer(key));
     }
-    if let Some(record) = app.store.plugin(&loaded.digest).await? {
+    if let Some(record) = pipeline.core.store.plugin(&loaded.digest).await? {
         return Ok(record.publisher);
     }
     // Only files of the inbox are noted as refused.
-    let refusals = app.store.refusals().await?;
+    let refusals = pipeline.core.store.refusals().await?;
     let is_refused = refusals
         .iter()
         .any(|refusal| refusal.digest.as_ref() == Some(&loaded.digest));
@@ -294,38 +309,25 @@ async fn publisher_of(app: &App, loaded: &Loaded, origin: Origin) -> Result<Publ
 }
 
 /// What serves under a name by the store's word.
-async fn serving(app: &App, name: &str) -> Result<Option<Digest>, StoreError> {
-    let activations = app.store.activations().await?;
+async fn serving(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, StoreError> {
+    let activations = pipeline.core.store.activations().await?;
     let serves = activations.into_iter().find(|one| one.name == name);
     Ok(serves.map(|activation| activation.digest))
 }
 
-/// A stored version, loaded if it is not yet.
-pub async fn loaded(app: &App, digest: &Digest) -> Result<Option<Arc<Loaded>>, DeployError> {
-    if let Some(loaded) = app.plugins.by_digest(digest) {
-        return Ok(Some(loaded));
-    }
-    let Some(wasm) = app.store.plugin_wasm(digest).await? else {
-        return Ok(None);
-    };
-    let prepared = app.plugins.prepare(wasm).await?;
-    app.plugins.install(&prepared.loaded);
-    Ok(Some(prepared.loaded))
-}
-
 /// Loads what serves by the store's word: before the host says that it is
 /// ready. A version that does not load any more leaves its deliveries waiting.
-pub async fn load_active(app: &Arc<App>) -> Result<(), DeployError> {
-    for activation in app.store.activations().await? {
-        match loaded(app, &activation.digest).await {
+pub async fn load_active(pipeline: &Arc<Pipeline>) -> Result<(), DeployError> {
+    for activation in pipeline.core.store.activations().await? {
+        match loaded(pipeline, &activation.digest).await {
             Ok(Some(loaded)) => {
-                serve(app, &activation)?;
+                serve(pipeline, &activation)?;
                 tracing::info!(plugin = %activation.name, version = %loaded.description.version, digest = loaded.digest.short(), "serves");
             }
             Ok(None) => {
                 tracing::error!(plugin = %activation.name, digest = %activation.digest, "the active version is not in the store")
             }
-            Err(DeployError::Store(error)) => return Err(error.into()),
+            Err(VersionError::Store(error)) => return Err(error.into()),
             Err(error) => {
                 tracing::error!(plugin = %activation.name, digest = activation.digest.short(), %error, "the active version does not load; its deliveries wait")
             }
@@ -335,7 +337,7 @@ pub async fn load_active(app: &Arc<App>) -> Result<(), DeployError> {
 }
 
 async fn keep(
-    app: &App,
+    pipeline: &Pipeline,
     prepared: &Prepared,
     wasm: Vec<u8>,
     origin: String,
@@ -351,17 +353,18 @@ async fn keep(
         golden: prepared.golden,
         origin,
         publisher,
-        stored_at: app.clock.now(),
+        stored_at: pipeline.core.clock.now(),
     };
-    app.store.put_plugin(&record, &wasm).await?;
-    app.plugins.install(loaded);
+    pipeline.core.store.put_plugin(&record, &wasm).await?;
+    pipeline.core.plugins.install(loaded);
     Ok(record)
 }
 
 /// From now on calls by this name begin on this version.
-fn serve(app: &App, activation: &Activation) -> Result<(), DeployError> {
-    app.fleet
-        .serve(&app.plugins, activation)
+fn serve(pipeline: &Pipeline, activation: &Activation) -> Result<(), DeployError> {
+    pipeline
+        .fleet
+        .serve(&pipeline.core.plugins, activation)
         .map(|_news| ())
         .map_err(|missing| DeployError::UnknownDigest(missing.0))
 }
@@ -369,20 +372,22 @@ fn serve(app: &App, activation: &Activation) -> Result<(), DeployError> {
 /// The swap itself: the store's word first, then every call that begins after,
 /// here and on the other hosts. `instead_of` is what it was agreed to against.
 async fn swap(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     loaded: &Arc<Loaded>,
     instead_of: Option<&Digest>,
 ) -> Result<Activated, DeployError> {
     let name = loaded.description.name.clone();
-    app.plugins.install(loaded);
-    let activation = if app.store.is_shared() {
-        fleet::flip(app, loaded, instead_of).await?
+    pipeline.core.plugins.install(loaded);
+    let activation = if pipeline.core.store.is_shared() {
+        fleet::flip(pipeline, loaded, instead_of).await?
     } else {
-        app.store
-            .activate(&name, &loaded.digest, app.clock.now())
+        pipeline
+            .core
+            .store
+            .activate(&name, &loaded.digest, pipeline.core.clock.now())
             .await?
     };
-    serve(app, &activation)?;
+    serve(pipeline, &activation)?;
     tracing::info!(
         plugin = %name,
         version = %loaded.description.version,
@@ -390,14 +395,13 @@ async fn swap(
         generation = activation.generation,
         "serves"
     );
-    app.pipeline.wake();
-    let (task_app, digest) = (Arc::clone(app), loaded.digest.clone());
-    super::spawn(
-        app,
-        async move { redrive::run(&task_app, &name, &digest).await },
-    );
-    let behind = if app.store.is_shared() {
-        fleet::converged(app, &activation).await
+    pipeline.wake();
+    let (task_app, digest) = (Arc::clone(pipeline), loaded.digest.clone());
+    pipeline
+        .core
+        .spawn(async move { redrive::run(&task_app, &name, &digest).await });
+    let behind = if pipeline.core.store.is_shared() {
+        fleet::converged(pipeline, &activation).await
     } else {
         Vec::new()
     };

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use super::{Accept, DeployError, upload};
-use crate::app::App;
 use crate::domain::plugin::Digest;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::LoadError;
 use crate::plugin::inbox::{self, Inbox};
 use crate::shutdown::Shutdown;
 use crate::store::{Refusal, StoreError};
 
 /// Takes in what appears in the inbox.
-pub async fn watch_inbox(app: Arc<App>, shutdown: Shutdown) {
-    let folder = std::path::PathBuf::from(&app.config.plugins.inbox);
+pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
+    let folder = std::path::PathBuf::from(&pipeline.core.config.plugins.inbox);
     let mut told = false;
     let mut inbox = loop {
         match Inbox::watch(&folder) {
@@ -41,19 +41,19 @@ pub async fn watch_inbox(app: Arc<App>, shutdown: Shutdown) {
             || file.path.display().to_string(),
             |name| name.to_string_lossy().into_owned(),
         );
-        take_in(&app, file.bytes, &origin).await;
+        take_in(&pipeline, file.bytes, &origin).await;
     }
 }
 
 /// Takes one file in: new bytes are stored and activated once, or refused once.
-pub async fn take_in(app: &Arc<App>, wasm: Vec<u8>, origin: &str) {
+pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
     // A file may be as large as the inbox takes them: hashing it is no work for a
     // thread that serves.
     let hashed = tokio::task::spawn_blocking(move || (Digest::of(&wasm), wasm));
     let Ok((digest, wasm)) = hashed.await else {
         return tracing::error!(origin, "the inbox's file cannot be hashed");
     };
-    match is_known(app, &digest).await {
+    match is_known(pipeline, &digest).await {
         Ok(true) => {
             return tracing::debug!(origin, digest = digest.short(), "the inbox's file is known");
         }
@@ -62,20 +62,20 @@ pub async fn take_in(app: &Arc<App>, wasm: Vec<u8>, origin: &str) {
             return tracing::error!(origin, %error, "the inbox's file cannot be looked up");
         }
     }
-    match upload(app, wasm, origin, true, &Accept::default()).await {
+    match upload(pipeline, wasm, origin, true, &Accept::default()).await {
         Ok(deployed) => {
             tracing::info!(origin, plugin = %deployed.record.description.name, digest = digest.short(), "taken in from the inbox")
         }
         Err(error) => {
             tracing::error!(origin, digest = digest.short(), %error, "the inbox's file is refused; nothing changed");
-            app.metrics.plugin_refused();
+            pipeline.core.metrics.plugin_refused();
             let refusal = Refusal {
                 origin: origin.to_owned(),
                 digest: for_good(&error).then_some(digest),
-                reason: reason(app, &error, origin),
-                at: app.clock.now(),
+                reason: reason(pipeline, &error, origin),
+                at: pipeline.core.clock.now(),
             };
-            if let Err(error) = app.store.note_refusal(&refusal).await {
+            if let Err(error) = pipeline.core.store.note_refusal(&refusal).await {
                 tracing::warn!(%error, "the refusal cannot be noted");
             }
         }
@@ -84,7 +84,7 @@ pub async fn take_in(app: &Arc<App>, wasm: Vec<u8>, origin: &str) {
 
 /// Why the file is refused, with the command that takes it in all the same, where
 /// there is one.
-fn reason(app: &App, error: &DeployError, origin: &str) -> String {
+fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> String {
     let DeployError::Refused { concerns, .. } = error else {
         return error.to_string();
     };
@@ -94,7 +94,7 @@ fn reason(app: &App, error: &DeployError, origin: &str) -> String {
     if words.contains(&"") {
         return error.to_string();
     }
-    let file = std::path::Path::new(&app.config.plugins.inbox).join(origin);
+    let file = std::path::Path::new(&pipeline.core.config.plugins.inbox).join(origin);
     let accept: String = words
         .iter()
         .map(|word| format!(" --accept {word}"))
@@ -107,11 +107,11 @@ fn reason(app: &App, error: &DeployError, origin: &str) -> String {
 
 /// Stored, or refused for good: a restart must not make a version serve that
 /// was once refused, only because another one serves by now.
-async fn is_known(app: &App, digest: &Digest) -> Result<bool, StoreError> {
-    if app.store.plugin(digest).await?.is_some() {
+async fn is_known(pipeline: &Pipeline, digest: &Digest) -> Result<bool, StoreError> {
+    if pipeline.core.store.plugin(digest).await?.is_some() {
         return Ok(true);
     }
-    let refusals = app.store.refusals().await?;
+    let refusals = pipeline.core.store.refusals().await?;
     Ok(refusals
         .iter()
         .any(|refusal| refusal.digest.as_ref() == Some(digest)))

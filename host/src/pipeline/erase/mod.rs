@@ -16,11 +16,11 @@ use std::time::Duration;
 use serde::Serialize;
 
 use self::search::Search;
-use crate::app::App;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{DeliveryId, ErasureId, KeyId};
 use crate::domain::time::Micros;
 use crate::limits;
+use crate::pipeline::state::Pipeline;
 use crate::store::{
     EraseStep, Erased, Erasure, Extent, FoundBy, LeftDelivery, NewErasure, Person, Remaining,
     StandingDelivery, StoreError,
@@ -52,12 +52,16 @@ pub struct Preview {
 }
 
 /// What erasing would do, without doing it.
-pub async fn preview(app: &App, person: &Person, order: &Order) -> Result<Preview, EraseError> {
-    let mut erased = app.store.count_person(person).await?;
+pub async fn preview(
+    pipeline: &Pipeline,
+    person: &Person,
+    order: &Order,
+) -> Result<Preview, EraseError> {
+    let mut erased = pipeline.core.store.count_person(person).await?;
     let mut found = Found::default();
     let mut after = None;
     loop {
-        after = look(app, person, order, after, &mut found).await?;
+        after = look(pipeline, person, order, after, &mut found).await?;
         erased.deliveries += count(&found.gone) - found.shared;
         erased.shared_deliveries += found.shared;
         (found.gone, found.shared) = (Vec::new(), 0);
@@ -72,8 +76,12 @@ pub async fn preview(app: &App, person: &Person, order: &Order) -> Result<Previe
 }
 
 /// Erases the person, or goes on with it; the record when it is done.
-pub async fn erase(app: &App, person: &Person, order: &Order) -> Result<Erasure, EraseError> {
-    let now = app.clock.now();
+pub async fn erase(
+    pipeline: &Pipeline,
+    person: &Person,
+    order: &Order,
+) -> Result<Erasure, EraseError> {
+    let now = pipeline.core.clock.now();
     let new = NewErasure {
         id: ErasureId::new(now),
         workspace: person.workspace,
@@ -82,16 +90,24 @@ pub async fn erase(app: &App, person: &Person, order: &Order) -> Result<Erasure,
         key: order.key,
         began_at: now,
     };
-    let mut erasure = app.store.begin_erasure(&new).await?;
+    let mut erasure = pipeline.core.store.begin_erasure(&new).await?;
     let of_record = erasure.id;
     tracing::info!(erasure = %of_record, workspace = %person.workspace, "a person is being erased");
-    steps(app, person, of_record, Extent::ButContact, &mut erasure).await?;
+    steps(
+        pipeline,
+        person,
+        of_record,
+        Extent::ButContact,
+        &mut erasure,
+    )
+    .await?;
     let mut found = Found::default();
     let mut after = None;
     loop {
-        after = look(app, person, order, after, &mut found).await?;
+        after = look(pipeline, person, order, after, &mut found).await?;
         for some in found.gone.chunks(limits::ERASED_WHOLE_AT_ONCE as usize) {
-            let gone = app
+            let gone = pipeline
+                .core
                 .store
                 .erase_deliveries(person.workspace, of_record, some)
                 .await?;
@@ -103,7 +119,7 @@ pub async fn erase(app: &App, person: &Person, order: &Order) -> Result<Erasure,
         }
     }
     let extent = Extent::Whole(&found.remaining);
-    let done_at = steps(app, person, of_record, extent, &mut erasure).await?;
+    let done_at = steps(pipeline, person, of_record, extent, &mut erasure).await?;
     erasure.done_at = Some(done_at);
     erasure.remaining = found.remaining.told();
     tracing::info!(erasure = %of_record, "a person was erased");
@@ -113,7 +129,7 @@ pub async fn erase(app: &App, person: &Person, order: &Order) -> Result<Erasure,
 /// Step by step until nothing is left, and when that was. Somebody may write what is to
 /// go: then it is tried again, for a while.
 async fn steps(
-    app: &App,
+    pipeline: &Pipeline,
     person: &Person,
     of_record: ErasureId,
     extent: Extent<'_>,
@@ -121,10 +137,14 @@ async fn steps(
 ) -> Result<Micros, EraseError> {
     let mut idle = 0;
     loop {
-        if app.shutdown.has_begun() {
+        if pipeline.core.shutdown.has_begun() {
             return Err(EraseError::Stopping);
         }
-        let step = app.store.erase_step(person, of_record, extent).await;
+        let step = pipeline
+            .core
+            .store
+            .erase_step(person, of_record, extent)
+            .await;
         let error = match step {
             Ok(EraseStep { erased, done, at }) => {
                 erasure.erased.add(&erased);
@@ -173,24 +193,28 @@ impl Found {
 /// Searches the next deliveries; where to go on, unless these were the last. Of
 /// somebody who is erased there is nothing to search for, but what is remembered.
 async fn look(
-    app: &App,
+    pipeline: &Pipeline,
     person: &Person,
     order: &Order,
     after: Option<DeliveryId>,
     found: &mut Found,
 ) -> Result<Option<DeliveryId>, EraseError> {
-    if app.shutdown.has_begun() {
+    if pipeline.core.shutdown.has_begun() {
         return Err(EraseError::Stopping);
     }
     let search = Search::of(person);
     if search.is_empty() {
-        let left = app.store.left_deliveries(person.workspace, person.id);
+        let left = pipeline
+            .core
+            .store
+            .left_deliveries(person.workspace, person.id);
         for delivery in left.await? {
             found.add(&delivery, order);
         }
         return Ok(None);
     }
-    let page = app
+    let page = pipeline
+        .core
         .store
         .unlinked_deliveries(person.workspace, person.id, after)
         .await?;

@@ -5,22 +5,22 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Load;
-use crate::app::App;
+use super::state::Load;
 use crate::clock;
 use crate::domain::plugin::Digest;
 use crate::limits;
-use crate::pipeline::deploy;
+use crate::pipeline::state::Pipeline;
+use crate::pipeline::versions;
 use crate::shutdown::Shutdown;
 use crate::store::{Activation, Announcement, Preparation, Proposal, StoreError};
 
 /// Until a version that serves elsewhere and failed to load here is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
-pub async fn run(app: Arc<App>, shutdown: Shutdown) {
+pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut told = false;
     loop {
-        match step(&app).await {
+        match step(&pipeline).await {
             Ok(_) => told = false,
             Err(error) if error.is_told() || told => {}
             Err(error) => {
@@ -29,80 +29,85 @@ pub async fn run(app: Arc<App>, shutdown: Shutdown) {
             }
         }
         tokio::select! {
-            () = app.fleet.look.notified() => {}
+            () = pipeline.fleet.look.notified() => {}
             () = tokio::time::sleep(Duration::from_secs(limits::HOST_BEAT_SECONDS)) => {}
             () = shutdown.begun() => break,
         }
     }
-    if let Err(error) = app.store.leave(app.fleet.host).await {
+    if let Err(error) = pipeline.core.store.leave(pipeline.fleet.host).await {
         tracing::debug!(%error, "the others learn by its silence that this host has stopped");
     }
 }
 
 /// Makes this host one of the fleet: returns when it serves what the fleet
 /// serves, or cannot.
-pub async fn join(app: &Arc<App>) -> Result<(), StoreError> {
-    if !app.store.is_shared() {
+pub async fn join(pipeline: &Arc<Pipeline>) -> Result<(), StoreError> {
+    if !pipeline.core.store.is_shared() {
         return Ok(());
     }
-    while !step(app).await? {
+    while !step(pipeline).await? {
         tokio::select! {
-            () = app.fleet.look.notified() => {}
+            () = pipeline.fleet.look.notified() => {}
             () = tokio::time::sleep(Duration::from_secs(limits::HOST_BEAT_SECONDS)) => {}
         }
     }
-    tracing::info!(host = %app.fleet.host, name = app.fleet.name, "one of the hosts on this database");
+    tracing::info!(host = %pipeline.fleet.host, name = pipeline.fleet.name, "one of the hosts on this database");
     Ok(())
 }
 
 /// A sign of life first, then a look at what serves: whoever took this host for
 /// dead before has changed it by then. False: something is still being loaded.
-async fn step(app: &Arc<App>) -> Result<bool, StoreError> {
+async fn step(pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
     let since = clock::boot();
-    let fleet = &app.fleet;
+    let fleet = &pipeline.fleet;
     let beat = fleet.beat();
-    app.store.beat(&beat).await?;
+    pipeline.core.store.beat(&beat).await?;
     // In this order: what is no proposal any more by now may have become active.
-    let proposals = app.store.proposals().await?;
-    let activations = app.store.activations().await?;
+    let proposals = pipeline.core.store.proposals().await?;
+    let activations = pipeline.core.store.activations().await?;
     let mut all = true;
     for activation in &activations {
-        all &= follow(app, activation);
+        all &= follow(pipeline, activation);
     }
     for proposal in &proposals {
-        prepare(app, proposal);
+        prepare(pipeline, proposal);
     }
-    forget(app, &proposals, &activations);
+    forget(pipeline, &proposals, &activations);
     if all {
         fleet.saw_all(since);
     }
     let now = fleet.beat();
     if now.report != beat.report {
-        app.store.beat(&now).await?;
-        app.store.announce(Announcement::Hosts).await?;
+        pipeline.core.store.beat(&now).await?;
+        pipeline.core.store.announce(Announcement::Hosts).await?;
     }
     Ok(all)
 }
 
 /// False: it is being loaded.
-fn follow(app: &Arc<App>, activation: &Activation) -> bool {
-    let fleet = &app.fleet;
-    if fleet.is_done_with(&app.plugins, activation) {
+fn follow(pipeline: &Arc<Pipeline>, activation: &Activation) -> bool {
+    let fleet = &pipeline.fleet;
+    if fleet.is_done_with(&pipeline.core.plugins, activation) {
         return true;
     }
     let name = &activation.name;
-    if app.plugins.by_digest(&activation.digest).is_some() {
+    if pipeline
+        .core
+        .plugins
+        .by_digest(&activation.digest)
+        .is_some()
+    {
         // It may have been retired just now: then it is loaded the next time.
-        if let Ok(true) = fleet.serve(&app.plugins, activation) {
+        if let Ok(true) = fleet.serve(&pipeline.core.plugins, activation) {
             tracing::info!(plugin = %name, digest = activation.digest.short(), generation = activation.generation, "serves");
-            app.pipeline.wake();
+            pipeline.wake();
         }
         return true;
     }
-    match load(app, &activation.digest, None) {
+    match load(pipeline, &activation.digest, None) {
         None => false,
         Some(reason) => {
-            if fleet.cannot(&app.plugins, activation, &reason) {
+            if fleet.cannot(&pipeline.core.plugins, activation, &reason) {
                 tracing::error!(plugin = %name, digest = activation.digest.short(), reason, "the active version does not load; its deliveries wait");
             }
             true
@@ -110,15 +115,15 @@ fn follow(app: &Arc<App>, activation: &Activation) -> bool {
     }
 }
 
-fn prepare(app: &Arc<App>, proposal: &Proposal) {
-    let fleet = &app.fleet;
+fn prepare(pipeline: &Arc<Pipeline>, proposal: &Proposal) {
+    let fleet = &pipeline.fleet;
     if fleet.state().prepared.contains_key(&proposal.number) {
         return;
     }
-    let failure = if app.plugins.by_digest(&proposal.digest).is_some() {
+    let failure = if pipeline.core.plugins.by_digest(&proposal.digest).is_some() {
         None
     } else {
-        match load(app, &proposal.digest, Some(proposal.number)) {
+        match load(pipeline, &proposal.digest, Some(proposal.number)) {
             None => return,
             failure => failure,
         }
@@ -139,8 +144,8 @@ fn prepare(app: &Arc<App>, proposal: &Proposal) {
 }
 
 /// Begins to load a version, unless that is under way or failed lately: then why.
-fn load(app: &Arc<App>, digest: &Digest, number: Option<i64>) -> Option<String> {
-    let mut state = app.fleet.state();
+fn load(pipeline: &Arc<Pipeline>, digest: &Digest, number: Option<i64>) -> Option<String> {
+    let mut state = pipeline.fleet.state();
     match state.loads.get(digest) {
         Some(Load::UnderWay) => return None,
         Some(Load::Failed {
@@ -163,15 +168,15 @@ fn load(app: &Arc<App>, digest: &Digest, number: Option<i64>) -> Option<String> 
         state.aside.insert(digest.clone());
     }
     drop(state);
-    let (app, digest) = (Arc::clone(app), digest.clone());
+    let (pipeline, digest) = (Arc::clone(pipeline), digest.clone());
     tokio::spawn(async move {
-        let reason = match deploy::loaded(&app, &digest).await {
+        let reason = match versions::loaded(&pipeline, &digest).await {
             Ok(Some(_)) => None,
             Ok(None) => Some("it is not in the store".to_owned()),
             Err(error) => Some(error.to_string()),
         };
         {
-            let mut state = app.fleet.state();
+            let mut state = pipeline.fleet.state();
             match reason {
                 None => state.loads.remove(&digest),
                 Some(reason) => {
@@ -184,15 +189,15 @@ fn load(app: &Arc<App>, digest: &Digest, number: Option<i64>) -> Option<String> 
                 }
             };
         }
-        app.fleet.look.notify_one();
+        pipeline.fleet.look.notify_one();
     });
     None
 }
 
 /// What nobody wants any more: reports on past proposals, versions that were
 /// loaded for them and did not come to serve, failures of such.
-fn forget(app: &App, proposals: &[Proposal], activations: &[Activation]) {
-    let mut state = app.fleet.state();
+fn forget(pipeline: &Pipeline, proposals: &[Proposal], activations: &[Activation]) {
+    let mut state = pipeline.fleet.state();
     state
         .prepared
         .retain(|number, _| proposals.iter().any(|one| one.number == *number));
@@ -210,6 +215,6 @@ fn forget(app: &App, proposals: &[Proposal], activations: &[Activation]) {
     state.aside = kept;
     drop(state);
     for digest in unwanted {
-        app.plugins.retire(&digest);
+        pipeline.core.plugins.retire(&digest);
     }
 }

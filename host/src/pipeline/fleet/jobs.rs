@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::app::App;
 use crate::limits;
+use crate::pipeline::state::Pipeline;
 use crate::store::{Fence, StoreError};
 
 /// A job as this host tries to do it.
@@ -19,13 +19,14 @@ impl Job {
     }
 
     /// Takes the job or goes on holding it. `None`: another host does it.
-    pub async fn hold(&mut self, app: &App) -> Result<Option<Fence>, StoreError> {
-        let host = app.fleet.host();
-        let held = app
+    pub async fn hold(&mut self, pipeline: &Pipeline) -> Result<Option<Fence>, StoreError> {
+        let host = pipeline.fleet.host();
+        let held = pipeline
+            .core
             .store
             .hold_job(self.name, host, limits::JOB_SECONDS)
             .await?;
-        if app.store.is_shared() && held.is_some() && held != self.held {
+        if pipeline.core.store.is_shared() && held.is_some() && held != self.held {
             tracing::info!(job = self.name, "this host does the job");
         }
         self.held = held;
@@ -33,9 +34,13 @@ impl Job {
     }
 
     /// Lets another host have it at once.
-    pub async fn leave(&mut self, app: &App) {
+    pub async fn leave(&mut self, pipeline: &Pipeline) {
         if self.held.take().is_some()
-            && let Err(error) = app.store.leave_job(self.name, app.fleet.host()).await
+            && let Err(error) = pipeline
+                .core
+                .store
+                .leave_job(self.name, pipeline.fleet.host())
+                .await
         {
             tracing::debug!(job = self.name, %error, "the job is free when its time is up");
         }

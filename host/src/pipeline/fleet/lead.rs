@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::app::App;
 use crate::domain::plugin::Digest;
 use crate::limits;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::Loaded;
 use crate::store::{Activation, Announcement, Proposal, SeenHost, StoreError};
 
@@ -50,71 +50,80 @@ const LOOK: Duration = Duration::from_millis(250);
 /// has prepared it, in the place of the one that was looked at. The hosts follow
 /// after that.
 pub async fn flip(
-    app: &App,
+    pipeline: &Pipeline,
     loaded: &Loaded,
     instead_of: Option<&Digest>,
 ) -> Result<Activation, FleetError> {
     let name = &loaded.description.name;
-    let compile = u32::try_from(app.config.plugins.compile_seconds).unwrap_or(u32::MAX / 2);
+    let compile =
+        u32::try_from(pipeline.core.config.plugins.compile_seconds).unwrap_or(u32::MAX / 2);
     // Hosts hear of it late when the announcement is lost, and compile then.
     let patience = compile.saturating_add(u32::try_from(limits::HOST_DEAD_SECONDS).unwrap_or(0));
-    let proposal = app
+    let proposal = pipeline
+        .core
         .store
-        .propose(app.fleet.host(), name, &loaded.digest, patience * 2)
+        .propose(pipeline.fleet.host(), name, &loaded.digest, patience * 2)
         .await?
         .ok_or_else(|| FleetError::UnderWay(name.clone()))?;
     // From here on nobody else switches it: what was agreed to was about this one.
-    let serves = match active(app, name).await {
+    let serves = match active(pipeline, name).await {
         Ok(serves) => serves,
         Err(error) => {
-            withdraw(app, &proposal).await;
+            withdraw(pipeline, &proposal).await;
             return Err(error.into());
         }
     };
     if serves.as_ref() != instead_of {
-        withdraw(app, &proposal).await;
+        withdraw(pipeline, &proposal).await;
         return Err(FleetError::Changed(name.clone()));
     }
-    let behind = prepared(app, &proposal, Duration::from_secs(u64::from(patience))).await;
+    let behind = prepared(
+        pipeline,
+        &proposal,
+        Duration::from_secs(u64::from(patience)),
+    )
+    .await;
     match behind {
         Ok(behind) if behind.is_empty() => {}
         refused => {
-            withdraw(app, &proposal).await;
+            withdraw(pipeline, &proposal).await;
             return Err(refused.map_or_else(FleetError::from, FleetError::NotPrepared));
         }
     }
-    app.store
-        .flip(&proposal, app.clock.now())
+    pipeline
+        .core
+        .store
+        .flip(&proposal, pipeline.core.clock.now())
         .await?
         .ok_or_else(|| FleetError::Lapsed(name.clone()))
 }
 
-async fn active(app: &App, name: &str) -> Result<Option<Digest>, StoreError> {
-    let activations = app.store.activations().await?;
+async fn active(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, StoreError> {
+    let activations = pipeline.core.store.activations().await?;
     let active = activations.into_iter().find(|one| one.name == name);
     Ok(active.map(|one| one.digest))
 }
 
-async fn withdraw(app: &App, proposal: &Proposal) {
-    match app.store.withdraw(proposal).await {
+async fn withdraw(pipeline: &Pipeline, proposal: &Proposal) {
+    match pipeline.core.store.withdraw(proposal).await {
         // So that the hosts forget what they prepared.
-        Ok(()) => super::tell(app, Announcement::Plugins).await,
+        Ok(()) => super::tell(pipeline, Announcement::Plugins).await,
         Err(error) => tracing::debug!(%error, "the proposal ends by itself"),
     }
 }
 
 /// The hosts that cannot serve it; one is enough.
 async fn prepared(
-    app: &App,
+    pipeline: &Pipeline,
     proposal: &Proposal,
     patience: Duration,
 ) -> Result<Vec<Behind>, StoreError> {
     let end = Instant::now() + patience;
     loop {
-        let said = app.fleet.said.notified();
+        let said = pipeline.fleet.said.notified();
         let mut missing = Vec::new();
         let mut failed = Vec::new();
-        for host in others(app).await? {
+        for host in others(pipeline).await? {
             match host.report.prepared.get(&proposal.number) {
                 None => missing.push(behind(
                     &host,
@@ -140,12 +149,12 @@ async fn prepared(
 
 /// Returns when every live host serves it; else, after a bounded time, with
 /// those that do not.
-pub async fn converged(app: &App, activation: &Activation) -> Vec<Behind> {
+pub async fn converged(pipeline: &Pipeline, activation: &Activation) -> Vec<Behind> {
     let end = Instant::now() + Duration::from_secs(limits::CONVERGE_SECONDS);
     loop {
-        let said = app.fleet.said.notified();
+        let said = pipeline.fleet.said.notified();
         let late = Instant::now() >= end;
-        match others(app).await {
+        match others(pipeline).await {
             Ok(hosts) => {
                 let behind: Vec<(Behind, bool)> = hosts
                     .iter()
@@ -210,8 +219,8 @@ fn behind(host: &SeenHost, reason: String) -> Behind {
     }
 }
 
-async fn others(app: &App) -> Result<Vec<SeenHost>, StoreError> {
-    let mut hosts = app.store.hosts().await?;
-    hosts.retain(|host| host.alive && host.id != app.fleet.host());
+async fn others(pipeline: &Pipeline) -> Result<Vec<SeenHost>, StoreError> {
+    let mut hosts = pipeline.core.store.hosts().await?;
+    hosts.retain(|host| host.alive && host.id != pipeline.fleet.host());
     Ok(hosts)
 }

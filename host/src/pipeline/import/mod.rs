@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::app::App;
 use crate::domain::id::{HostId, WorkspaceId};
 use crate::limits;
 use crate::pipeline::fleet::Job;
+use crate::pipeline::state::Pipeline;
 use crate::store::{ImportId, PlannedProduct, StoreError};
 
 /// Whether products go that the import does not name.
@@ -78,7 +78,7 @@ const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub struct Import<'a> {
-    app: &'a App,
+    pipeline: &'a Pipeline,
     workspace: WorkspaceId,
     id: ImportId,
     /// It holds its job under a name of its own: two imports on one host are two.
@@ -95,15 +95,15 @@ pub struct Import<'a> {
 
 impl<'a> Import<'a> {
     /// `Stopped::Taken` while another one runs.
-    pub async fn begin(app: &'a App, workspace: WorkspaceId) -> Result<Self, Stopped> {
-        let now = app.clock.now();
+    pub async fn begin(pipeline: &'a Pipeline, workspace: WorkspaceId) -> Result<Self, Stopped> {
+        let now = pipeline.core.clock.now();
         let mut import = Self {
-            app,
+            pipeline,
             workspace,
             id: ImportId(now),
             by: HostId::new(now),
             held: Instant::now(),
-            rows: if app.store.is_shared() {
+            rows: if pipeline.core.store.is_shared() {
                 limits::IMPORT_ROWS
             } else {
                 limits::IMPORT_ROWS_ALONE
@@ -191,7 +191,12 @@ impl<'a> Import<'a> {
 
     /// Lets another import begin at once.
     pub async fn leave(self) {
-        let left = self.app.store.leave_job(&self.job(), self.by).await;
+        let left = self
+            .pipeline
+            .core
+            .store
+            .leave_job(&self.job(), self.by)
+            .await;
         if let Err(error) = left {
             tracing::debug!(workspace = %self.workspace, %error, "the next import begins when this one's time is up");
         }
@@ -204,7 +209,7 @@ impl<'a> Import<'a> {
         self.go_on().await?;
         let mut attempt = 1;
         let done = loop {
-            let store = &self.app.store;
+            let store = &self.pipeline.core.store;
             match store
                 .import_products(self.workspace, self.id, &self.part)
                 .await
@@ -241,7 +246,7 @@ impl<'a> Import<'a> {
             let mut attempt = 1;
             // What an attempt whose answer was lost has removed is gone, and not counted.
             let step = loop {
-                let store = &self.app.store;
+                let store = &self.pipeline.core.store;
                 match store
                     .remove_unseen_products(self.workspace, self.id, after, limit)
                     .await
@@ -267,7 +272,7 @@ impl<'a> Import<'a> {
 
     /// Before each part: whether there may be one more.
     async fn go_on(&mut self) -> Result<(), Stopped> {
-        if self.app.shutdown.has_begun() {
+        if self.pipeline.core.shutdown.has_begun() {
             return Err(Stopped::Stopping);
         }
         if self.held.elapsed() >= Job::period() {
@@ -280,7 +285,7 @@ impl<'a> Import<'a> {
 
     async fn hold(&mut self) -> Result<(), Stopped> {
         let job = self.job();
-        let store = &self.app.store;
+        let store = &self.pipeline.core.store;
         self.held = Instant::now();
         match store.hold_job(&job, self.by, limits::JOB_SECONDS).await? {
             Some(_) => Ok(()),

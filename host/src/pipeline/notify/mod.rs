@@ -19,14 +19,14 @@ use tokio::sync::oneshot;
 
 use self::answer::answer_of;
 use super::connections::Live;
+use super::held::Held;
 use super::send::{self, Outgoing};
 use super::templates::{self, Composed, Misfit, TemplateError, wanted::Wanted};
-use super::worker::Held;
-use crate::app::App;
 use crate::domain::contact;
 use crate::domain::id::{ConversationId, MessageId};
 use crate::domain::message::State;
 use crate::domain::phone::Phone;
+use crate::pipeline::state::Pipeline;
 use crate::store::{
     Channel, IdempotencyClaim, Lease, Notification, Notified, Remembered, StoreError, StoredAnswer,
     Write, Written,
@@ -68,35 +68,35 @@ pub enum Told {
 }
 
 /// Takes a notification in and sends it.
-pub async fn notify(app: &Arc<App>, notice: Notice) -> Result<Told, StoreError> {
-    let composed = match templates::prepare(app, &notice.live, &notice.template).await? {
+pub async fn notify(pipeline: &Arc<Pipeline>, notice: Notice) -> Result<Told, StoreError> {
+    let composed = match templates::prepare(pipeline, &notice.live, &notice.template).await? {
         Ok(composed) => composed,
         Err(TemplateError::Misfit(misfits)) => {
             // The template may have changed since the request came first.
-            if let Some(told) = told_before(app, &notice, None).await? {
+            if let Some(told) = told_before(pipeline, &notice, None).await? {
                 return Ok(told);
             }
-            app.metrics.notification("misfit");
+            pipeline.core.metrics.notification("misfit");
             return Ok(Told::Misfit(misfits));
         }
         Err(error) => {
-            app.metrics.notification("template");
+            pipeline.core.metrics.notification("template");
             let answer = Answer::Template(error.to_string());
-            return without_a_message(app, &notice, &answer).await;
+            return without_a_message(pipeline, &notice, &answer).await;
         }
     };
-    store(app, notice, composed).await
+    store(pipeline, notice, composed).await
 }
 
 /// A template that is known to be missing: nothing is stored but the answer,
 /// under the request's key.
 async fn without_a_message(
-    app: &App,
+    pipeline: &Pipeline,
     notice: &Notice,
     answer: &Answer,
 ) -> Result<Told, StoreError> {
     let stored = answer.stored();
-    let before = told_before(app, notice, Some(stored.clone())).await?;
+    let before = told_before(pipeline, notice, Some(stored.clone())).await?;
     Ok(before.unwrap_or(Told::Answer {
         answer: stored,
         replayed: false,
@@ -105,7 +105,7 @@ async fn without_a_message(
 
 /// What the request's key was answered before. If it was not, this answer is kept.
 async fn told_before(
-    app: &App,
+    pipeline: &Pipeline,
     notice: &Notice,
     answer: Option<StoredAnswer>,
 ) -> Result<Option<Told>, StoreError> {
@@ -113,14 +113,18 @@ async fn told_before(
         return Ok(None);
     };
     let write = Write::Remember(Box::new(Remembered { claim, answer }));
-    Ok(match app.writer.submit(write).await? {
-        Written::Remembered(Some(found)) => again(app, found),
+    Ok(match pipeline.core.writer.submit(write).await? {
+        Written::Remembered(Some(found)) => again(pipeline, found),
         _ => None,
     })
 }
 
-async fn store(app: &Arc<App>, notice: Notice, composed: Composed) -> Result<Told, StoreError> {
-    let now = app.clock.now();
+async fn store(
+    pipeline: &Arc<Pipeline>,
+    notice: Notice,
+    composed: Composed,
+) -> Result<Told, StoreError> {
+    let now = pipeline.core.clock.now();
     let live = Arc::clone(&notice.live);
     let message = composed.into_message(&live.connection.settings, now);
     let (payload, until) = (message.payload.clone(), message.until);
@@ -128,9 +132,13 @@ async fn store(app: &Arc<App>, notice: Notice, composed: Composed) -> Result<Tol
     let emails: Vec<String> = notice.email.iter().cloned().collect();
     let contact_keys = contact::keys(std::slice::from_ref(&notice.phone), &emails);
     // Before the store's answer, so that it ends here no later than there.
-    let held = Held::for_seconds(app.config.worker.lease_seconds);
-    let can_send =
-        live.connection.paused.is_none() && app.plugins.active(&live.connection.plugin).is_some();
+    let held = Held::for_seconds(pipeline.core.config.worker.lease_seconds);
+    let can_send = live.connection.paused.is_none()
+        && pipeline
+            .core
+            .plugins
+            .active(&live.connection.plugin)
+            .is_some();
     let key = notice.claim.as_ref().map(|claim| claim.key.clone());
     let notification = Notification {
         channel: notice.channel.clone(),
@@ -144,10 +152,10 @@ async fn store(app: &Arc<App>, notice: Notice, composed: Composed) -> Result<Tol
         special_instructions: notice.special_instructions,
         deal: None,
         idempotency: notice.claim,
-        lease_until: can_send.then(|| now.plus_seconds(app.config.worker.lease_seconds)),
+        lease_until: can_send.then(|| now.plus_seconds(pipeline.core.config.worker.lease_seconds)),
     };
     let write = Write::Notify(Box::new(notification));
-    let found = match app.writer.submit(write).await? {
+    let found = match pipeline.core.writer.submit(write).await? {
         Written::Notified(found) => found,
         other => {
             return Err(StoreError::Inconsistent {
@@ -163,15 +171,15 @@ async fn store(app: &Arc<App>, notice: Notice, composed: Composed) -> Result<Tol
         state,
     } = found
     else {
-        return Ok(again(app, found).unwrap_or(Told::Running));
+        return Ok(again(pipeline, found).unwrap_or(Told::Running));
     };
     let stored = Stored {
         conversation,
         message,
     };
     if state != State::Sending {
-        app.metrics.notification("waiting");
-        app.pipeline.wake();
+        pipeline.core.metrics.notification("waiting");
+        pipeline.wake();
         return Ok(stored.in_state(state));
     }
     let outgoing = Outgoing {
@@ -193,7 +201,7 @@ async fn store(app: &Arc<App>, notice: Notice, composed: Composed) -> Result<Tol
         key,
         received: notice.received,
     };
-    Ok(send_at_once(app, stored, call).await)
+    Ok(send_at_once(pipeline, stored, call).await)
 }
 
 /// A message that is in the store.
@@ -227,21 +235,21 @@ struct Call {
 
 /// Sends, and answers when the provider has, or when the partner has waited long
 /// enough; the send goes on then.
-async fn send_at_once(app: &Arc<App>, stored: Stored, call: Call) -> Told {
-    let patience = Duration::from_secs(app.config.messages.answer_seconds);
+async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> Told {
+    let patience = Duration::from_secs(pipeline.core.config.messages.answer_seconds);
     let deadline = call.received + patience;
     // Whoever sets it first says what the partner hears.
     let is_told = Arc::new(AtomicBool::new(false));
     let (tell, told) = oneshot::channel();
     let task = {
-        let (app, is_told) = (Arc::clone(app), Arc::clone(&is_told));
+        let (pipeline, is_told) = (Arc::clone(pipeline), Arc::clone(&is_told));
         async move {
-            let answer = send_and_settle(&app, &call, &is_told).await;
+            let answer = send_and_settle(&pipeline, &call, &is_told).await;
             // Nobody waits any more.
             let _ = tell.send(answer);
         }
     };
-    drop(super::spawn(app, task));
+    drop(pipeline.core.spawn(task));
     let mut told = std::pin::pin!(told);
     let late = tokio::time::timeout_at(deadline.into(), told.as_mut()).await;
     let answer = match late {
@@ -255,15 +263,19 @@ async fn send_at_once(app: &Arc<App>, stored: Stored, call: Call) -> Told {
             replayed: false,
         },
         None => {
-            app.metrics.notification("late");
+            pipeline.core.metrics.notification("late");
             stored.in_state(State::Sending)
         }
     }
 }
 
-async fn send_and_settle(app: &Arc<App>, call: &Call, is_told: &AtomicBool) -> StoredAnswer {
+async fn send_and_settle(
+    pipeline: &Arc<Pipeline>,
+    call: &Call,
+    is_told: &AtomicBool,
+) -> StoredAnswer {
     let outgoing = &call.outgoing;
-    let (said, provider) = send::at_once(app, outgoing).await;
+    let (said, provider) = send::at_once(pipeline, outgoing).await;
     let waits = !is_told.swap(true, Ordering::SeqCst);
     let answer = if waits {
         answer_of(outgoing, &call.template, &said)
@@ -276,7 +288,7 @@ async fn send_and_settle(app: &Arc<App>, call: &Call, is_told: &AtomicBool) -> S
         }
     };
     let kept = call.key.clone().map(|key| (key, answer.stored()));
-    let settled = send::settle(app, outgoing, &said, kept).await;
+    let settled = send::settle(pipeline, outgoing, &said, kept).await;
     let answer = match answer {
         // It is somebody else's by now, who cannot know that nothing went out.
         Answer::Taken {
@@ -291,15 +303,15 @@ async fn send_and_settle(app: &Arc<App>, call: &Call, is_told: &AtomicBool) -> S
         answer => answer,
     };
     if waits {
-        app.metrics.notification(answer.outcome());
+        pipeline.core.metrics.notification(answer.outcome());
         let host = call.received.elapsed().saturating_sub(provider);
-        app.metrics.notified(host.as_secs_f64());
+        pipeline.core.metrics.notified(host.as_secs_f64());
     }
     answer.stored()
 }
 
 /// What a request hears whose key was met before; `None`: it was not.
-fn again(app: &App, found: Notified) -> Option<Told> {
+fn again(pipeline: &Pipeline, found: Notified) -> Option<Told> {
     let (told, outcome) = match found {
         Notified::Stored { .. } => return None,
         Notified::Banned => (Told::Banned, "banned"),
@@ -321,6 +333,6 @@ fn again(app: &App, found: Notified) -> Option<Told> {
         }
         Notified::Running { .. } => (Told::Running, "running"),
     };
-    app.metrics.notification(outcome);
+    pipeline.core.metrics.notification(outcome);
     Some(told)
 }

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::leave::{Cut, Leave};
-use super::{round, zones};
-use crate::app::App;
+use super::round;
 use crate::limits;
 use crate::pipeline::fleet::Job;
+use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 
-pub async fn run(app: Arc<App>, shutdown: Shutdown) {
-    let mut rounds = Rounds::new(&app);
+pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
+    let mut rounds = Rounds::new(&pipeline);
     let mut hurried = false;
     while !shutdown.has_begun() {
-        let rest = match rounds.tend(&app, hurried).await {
+        let rest = match rounds.tend(&pipeline, hurried).await {
             Ok(rest) => rest,
             Err(why) => {
                 tell(&why);
@@ -24,12 +24,12 @@ pub async fn run(app: Arc<App>, shutdown: Shutdown) {
             }
         };
         hurried = tokio::select! {
-            () = app.pipeline.rollup.due.notified() => true,
+            () = pipeline.rollup.due.notified() => true,
             () = tokio::time::sleep(rest) => false,
             () = shutdown.begun() => false,
         };
     }
-    rounds.job.leave(&app).await;
+    rounds.job.leave(&pipeline).await;
 }
 
 fn tell(why: &Cut) {
@@ -54,9 +54,9 @@ struct Rounds {
 }
 
 impl Rounds {
-    fn new(app: &App) -> Self {
+    fn new(pipeline: &Pipeline) -> Self {
         let shortest = Duration::from_millis(limits::ROLLUP_REST_MS);
-        let period = Duration::from_secs(app.config.analytics.refresh_seconds);
+        let period = Duration::from_secs(pipeline.core.config.analytics.refresh_seconds);
         let now = Instant::now();
         Self {
             job: Job::new("analytics"),
@@ -67,31 +67,31 @@ impl Rounds {
     }
 
     /// Does what is due; how long there is nothing to do.
-    async fn tend(&mut self, app: &Arc<App>, hurried: bool) -> Result<Duration, Cut> {
-        if app.store.outage().is_some() || !app.fleet.is_current() {
+    async fn tend(&mut self, pipeline: &Arc<Pipeline>, hurried: bool) -> Result<Duration, Cut> {
+        if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
             return Ok(Job::period());
         }
         if hurried || Instant::now() >= self.note_due {
             self.note_due = Instant::now() + self.period;
-            zones::note(app).await?;
+            pipeline.rollup.zones.note(&*pipeline.core.store).await?;
         }
         // What is counted twice is counted once: the fence guards nothing here.
-        if self.job.hold(app).await?.is_none() {
+        if self.job.hold(pipeline).await?.is_none() {
             // Whoever takes over does not know when it was done last.
             self.due = Instant::now();
             return Ok(Job::period().min(self.period));
         }
         if hurried || Instant::now() >= self.due {
             self.due = Instant::now() + self.period;
-            let _turn = app.pipeline.rollup.turn.lock().await;
-            let mut leave = Leave::of_holder(app, &mut self.job);
-            if round::round(app, &mut leave).await?.more {
+            let _turn = pipeline.rollup.turn.lock().await;
+            let mut leave = Leave::of_holder(pipeline, &mut self.job);
+            if round::round(pipeline, &mut leave).await?.more {
                 self.due = Instant::now();
             }
         }
         let rest = self.due.saturating_duration_since(Instant::now());
         // Alone, nobody waits for the job.
-        Ok(if app.store.is_shared() {
+        Ok(if pipeline.core.store.is_shared() {
             rest.min(Job::period())
         } else {
             rest

@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::app::App;
 use crate::limits;
 use crate::pipeline::fleet::Job;
+use crate::pipeline::state::Pipeline;
 use crate::store::StoreError;
 
 /// Why a round ended before its end. What it did not come to is done in the next;
@@ -24,41 +24,44 @@ pub enum Cut {
 
 /// Looked at before each step.
 pub struct Leave<'a> {
-    app: &'a App,
+    pipeline: &'a Pipeline,
     /// That has to be held meanwhile, and when it is to be held again.
     job: Option<(&'a mut Job, Instant)>,
 }
 
 impl<'a> Leave<'a> {
     /// To whoever is asked for a round.
-    pub fn of(app: &'a App) -> Self {
-        Self { app, job: None }
+    pub fn of(pipeline: &'a Pipeline) -> Self {
+        Self {
+            pipeline,
+            job: None,
+        }
     }
 
     /// To who holds the job, as long as it does.
-    pub fn of_holder(app: &'a App, job: &'a mut Job) -> Self {
+    pub fn of_holder(pipeline: &'a Pipeline, job: &'a mut Job) -> Self {
         Self {
-            app,
+            pipeline,
             job: Some((job, Instant::now())),
         }
     }
 
     pub async fn is_given(&mut self) -> Result<(), Cut> {
-        let app = self.app;
-        if app.shutdown.has_begun() {
+        let pipeline = self.pipeline;
+        if pipeline.core.shutdown.has_begun() {
             return Err(Cut::Stopping);
         }
-        if let Some(outage) = app.store.outage() {
+        if let Some(outage) = pipeline.core.store.outage() {
             return Err(StoreError::Lost(outage.reason).into());
         }
-        if !app.fleet.is_current() {
+        if !pipeline.fleet.is_current() {
             return Err(Cut::CutOff);
         }
         if let Some((job, again)) = &mut self.job
             && Instant::now() >= *again
         {
             *again = Instant::now() + Job::period();
-            if job.hold(app).await?.is_none() {
+            if job.hold(pipeline).await?.is_none() {
                 return Err(Cut::AnotherHost);
             }
         }
@@ -69,7 +72,7 @@ impl<'a> Leave<'a> {
     /// What somebody waits for is written first, within reason.
     async fn live_traffic_first(&self) {
         for _ in 0..limits::ROLLUP_WAITS {
-            if !self.app.writer.is_waited_for() {
+            if !self.pipeline.core.writer.is_waited_for() {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(1)).await;

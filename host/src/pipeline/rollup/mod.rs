@@ -14,60 +14,31 @@
 mod job;
 mod leave;
 mod round;
+pub(super) mod state;
 mod trouble;
 mod turns;
 mod zones;
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
-
 pub use job::run;
 pub use leave::Cut;
 pub use round::{Ran, Round};
 
 use self::leave::Leave;
-use self::trouble::Trouble;
-use self::zones::Zones;
-use crate::app::App;
-use crate::domain::id::WorkspaceId;
-use crate::domain::time::Micros;
-
-/// What a host knows of its rounds. One per host.
-#[derive(Default)]
-pub struct Rollup {
-    zones: Zones,
-    /// One round at a time.
-    turn: tokio::sync::Mutex<()>,
-    /// A round is due, whatever the time.
-    due: Notify,
-    trouble: Trouble,
-}
-
-impl Rollup {
-    /// Somebody asks by the days of this zone. The store hears of it before the
-    /// next round.
-    pub fn used(&self, workspace: WorkspaceId, zone: &str, now: Micros) {
-        self.zones.used(workspace, zone, now);
-    }
-
-    /// The host that does the rounds begins one at once.
-    pub fn hurry(&self) {
-        self.due.notify_one();
-    }
-}
+use crate::pipeline::state::Pipeline;
 
 /// A round that begins after this was called, done here, whoever does them
 /// otherwise.
-pub async fn now(app: &Arc<App>) -> Result<Round, Cut> {
-    let rollup = &app.pipeline.rollup;
+pub async fn now(pipeline: &Arc<Pipeline>) -> Result<Round, Cut> {
+    let rollup = &pipeline.rollup;
     let _turn = rollup.turn.lock().await;
-    zones::note(app).await?;
-    let mut leave = Leave::of(app);
-    let round = round::round(app, &mut leave).await?;
+    rollup.zones.note(&*pipeline.core.store).await?;
+    let mut leave = Leave::of(pipeline);
+    let round = round::round(pipeline, &mut leave).await?;
     if !round.is_ripe {
         return Ok(round);
     }
-    let next = round::round(app, &mut leave).await?;
+    let next = round::round(pipeline, &mut leave).await?;
     Ok(round.and(next))
 }

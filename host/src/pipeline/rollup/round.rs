@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::leave::{Cut, Leave};
 use super::turns::{self, Rest, Turn};
-use crate::app::App;
 use crate::domain::analytics::MetricSet;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::domain::zone;
 use crate::limits;
+use crate::pipeline::state::Pipeline;
 use crate::store::{Build, Cube, Stepped, StoreError};
 
 /// What a round did.
@@ -55,13 +55,13 @@ pub struct Ran {
     pub failed: Vec<(WorkspaceId, String)>,
 }
 
-pub async fn round(app: &Arc<App>, leave: &mut Leave<'_>) -> Result<Round, Cut> {
+pub async fn round(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>) -> Result<Round, Cut> {
     let mut runs = Vec::new();
     for set in MetricSet::ALL {
-        runs.push(run(app, leave, set).await?);
+        runs.push(run(pipeline, leave, set).await?);
     }
     // A question has its answer without them, so they hold nothing back.
-    let cubes = cubes(app, leave).await?;
+    let cubes = cubes(pipeline, leave).await?;
     let left = cubes.left || runs.iter().any(|run| !run.unfinished.is_empty());
     Ok(Round {
         runs,
@@ -70,12 +70,14 @@ pub async fn round(app: &Arc<App>, leave: &mut Leave<'_>) -> Result<Round, Cut> 
     })
 }
 
-async fn run(app: &Arc<App>, leave: &mut Leave<'_>, set: MetricSet) -> Result<Ran, Cut> {
+async fn run(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>, set: MetricSet) -> Result<Ran, Cut> {
     let began = Instant::now();
-    let counted = count(app, leave, set).await;
+    let counted = count(pipeline, leave, set).await;
     let took = began.elapsed();
     let changes = counted.as_ref().map_or(0, |counted| counted.changes);
-    app.metrics
+    pipeline
+        .core
+        .metrics
         .rollup_run(set, counted.is_ok(), changes, took.as_secs_f64());
     let Counted {
         as_of,
@@ -95,10 +97,10 @@ async fn run(app: &Arc<App>, leave: &mut Leave<'_>, set: MetricSet) -> Result<Ra
     };
     let failed = rest.failed.into_iter();
     let failed = failed.map(|(build, error)| ((build, None), error));
-    let trouble = &app.pipeline.rollup.trouble;
+    let trouble = &pipeline.rollup.trouble;
     trouble
         .settle(
-            app,
+            &*pipeline.core.store,
             |(build, zone)| build.set == set && zone.is_none(),
             failed.collect(),
         )
@@ -112,19 +114,31 @@ struct Counted {
     rest: Rest<Build>,
 }
 
-async fn count(app: &Arc<App>, leave: &mut Leave<'_>, set: MetricSet) -> Result<Counted, Cut> {
+async fn count(
+    pipeline: &Arc<Pipeline>,
+    leave: &mut Leave<'_>,
+    set: MetricSet,
+) -> Result<Counted, Cut> {
     leave.is_given().await?;
-    let run = app.store.rollup_begin(set).await?;
+    let run = pipeline.core.store.rollup_begin(set).await?;
     let changes = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&changes);
-    let rest = turns::all(app, leave, run.builds.clone(), end(), move |app, build| {
-        step(app, build, Arc::clone(&counter))
-    })
+    let rest = turns::all(
+        pipeline,
+        leave,
+        run.builds.clone(),
+        end(),
+        move |pipeline, build| step(pipeline, build, Arc::clone(&counter)),
+    )
     .await?;
     let changes = changes.load(Ordering::Relaxed);
     let failed = rest.failed.iter().map(|(build, _)| build);
     let unread: Vec<Build> = rest.left.iter().chain(failed).copied().collect();
-    app.store.rollup_end(set, &run, &unread, changes).await?;
+    pipeline
+        .core
+        .store
+        .rollup_end(set, &run, &unread, changes)
+        .await?;
     Ok(Counted {
         as_of: run.as_of,
         changes,
@@ -132,8 +146,13 @@ async fn count(app: &Arc<App>, leave: &mut Leave<'_>, set: MetricSet) -> Result<
     })
 }
 
-async fn step(app: Arc<App>, build: Build, changes: Arc<AtomicU64>) -> Result<Turn, StoreError> {
-    let stepped = app
+async fn step(
+    pipeline: Arc<Pipeline>,
+    build: Build,
+    changes: Arc<AtomicU64>,
+) -> Result<Turn, StoreError> {
+    let stepped = pipeline
+        .core
         .store
         .rollup_step(&build, limits::ROLLUP_CHANGES)
         .await?;
@@ -154,15 +173,21 @@ struct Cubes {
     whole: bool,
 }
 
-async fn cubes(app: &Arc<App>, leave: &mut Leave<'_>) -> Result<Cubes, Cut> {
+async fn cubes(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>) -> Result<Cubes, Cut> {
     leave.is_given().await?;
-    let now = app.clock.now();
-    let due = app.store.cubes_due(zone::tzdata(), now).await?;
+    let now = pipeline.core.clock.now();
+    let due = pipeline.core.store.cubes_due(zone::tzdata(), now).await?;
     let count = due.len();
-    let rest = turns::all(app, leave, due, end(), |app, cube: Cube| async move {
-        let more = app.store.cube_step(&cube).await?;
-        Ok(if more { Turn::More } else { Turn::Done })
-    })
+    let rest = turns::all(
+        pipeline,
+        leave,
+        due,
+        end(),
+        |pipeline, cube: Cube| async move {
+            let more = pipeline.core.store.cube_step(&cube).await?;
+            Ok(if more { Turn::More } else { Turn::Done })
+        },
+    )
     .await?;
     let cubes = Cubes {
         left: !rest.left.is_empty(),
@@ -170,10 +195,14 @@ async fn cubes(app: &Arc<App>, leave: &mut Leave<'_>) -> Result<Cubes, Cut> {
     };
     let failed = rest.failed.into_iter();
     let failed = failed.map(|(cube, error)| ((cube.build, Some(cube.zone)), error));
-    app.pipeline
+    pipeline
         .rollup
         .trouble
-        .settle(app, |(_, zone)| zone.is_some(), failed.collect())
+        .settle(
+            &*pipeline.core.store,
+            |(_, zone)| zone.is_some(),
+            failed.collect(),
+        )
         .await;
     Ok(cubes)
 }

@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::app::App;
 use crate::domain::id::WorkspaceId;
-use crate::store::{Build, StoreError};
+use crate::store::{Build, Store, StoreError};
 
 /// A build, or a cube of it.
 pub type Piece = (Build, Option<String>);
@@ -19,7 +18,7 @@ impl Trouble {
     /// What failed this time among the pieces that `is_among` holds for.
     pub async fn settle(
         &self,
-        app: &App,
+        store: &dyn Store,
         is_among: impl Fn(&Piece) -> bool,
         failed: Vec<(Piece, StoreError)>,
     ) {
@@ -47,7 +46,7 @@ impl Trouble {
         if news.is_empty() && well.is_empty() {
             return;
         }
-        let names = names(app).await;
+        let names = names(store).await;
         let name = |build: &Build| match names.get(&build.workspace) {
             Some(slug) => slug.clone(),
             None => build.workspace.to_string(),
@@ -80,7 +79,7 @@ impl Trouble {
 }
 
 /// The slugs; where the store does not tell them, the ids say enough.
-async fn names(app: &App) -> HashMap<WorkspaceId, String> {
-    let all = app.store.workspaces().await.unwrap_or_default();
+async fn names(store: &dyn Store) -> HashMap<WorkspaceId, String> {
+    let all = store.workspaces().await.unwrap_or_default();
     all.into_iter().map(|one| (one.id, one.slug)).collect()
 }

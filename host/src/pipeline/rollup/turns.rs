@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::leave::{Cut, Leave};
-use crate::app::App;
 use crate::limits;
+use crate::pipeline::state::Pipeline;
 use crate::store::StoreError;
 
 /// What came of one step of a piece.
@@ -32,7 +32,7 @@ const ASIDE: Duration = Duration::from_millis(5);
 
 /// Each piece gets at least one step; after `until` no more.
 pub async fn all<T, F, Step>(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     leave: &mut Leave<'_>,
     pieces: Vec<T>,
     until: Instant,
@@ -40,10 +40,10 @@ pub async fn all<T, F, Step>(
 ) -> Result<Rest<T>, Cut>
 where
     T: Clone + Send + 'static,
-    F: Fn(Arc<App>, T) -> Step,
+    F: Fn(Arc<Pipeline>, T) -> Step,
     Step: Future<Output = Result<Turn, StoreError>> + Send + 'static,
 {
-    let at_once = at_once(app);
+    let at_once = at_once(pipeline);
     let mut first = pieces.len();
     let mut waiting = VecDeque::from(pieces);
     let mut steps = JoinSet::new();
@@ -60,7 +60,7 @@ where
                 break;
             }
             first = first.saturating_sub(1);
-            let id = steps.spawn(step(Arc::clone(app), piece.clone())).id();
+            let id = steps.spawn(step(Arc::clone(pipeline), piece.clone())).id();
             under_way.insert(id, piece);
         }
         // What has begun comes to its end, also when the round does not.
@@ -97,8 +97,8 @@ where
 
 /// A quarter of the connections, so that requests find some. A file has one writer:
 /// a second step would only wait for the first.
-fn at_once(app: &App) -> usize {
-    let most = app.store.pool().map_or(1, |pool| pool.most);
+fn at_once(pipeline: &Pipeline) -> usize {
+    let most = pipeline.core.store.pool().map_or(1, |pool| pool.most);
     let quarter = usize::try_from(most / 4).unwrap_or(1);
     quarter.clamp(1, limits::ROLLUP_STEPS_AT_ONCE)
 }

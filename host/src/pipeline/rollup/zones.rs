@@ -4,11 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::app::App;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::limits;
-use crate::store::{StoreError, ZoneUse};
+use crate::store::{Store, StoreError, ZoneUse};
 
 /// Requests by zone, and when the last one was.
 type Uses = HashMap<WorkspaceId, HashMap<String, (u64, Micros)>>;
@@ -28,6 +27,19 @@ struct State {
 impl Zones {
     pub fn used(&self, workspace: WorkspaceId, zone: &str, now: Micros) {
         self.state().add(workspace, zone, 1, now);
+    }
+
+    /// Stores the counts since the last call.
+    pub async fn note(&self, store: &dyn Store) -> Result<(), StoreError> {
+        let uses = self.take();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let noted = store.note_zones(&uses).await;
+        if noted.is_err() {
+            self.give_back(&uses);
+        }
+        noted
     }
 
     /// What was counted, for the store; it is counted no more.
@@ -71,20 +83,6 @@ impl State {
             self.count += 1;
         }
     }
-}
-
-/// Tells the store what was counted since it was told last.
-pub async fn note(app: &App) -> Result<(), StoreError> {
-    let zones = &app.pipeline.rollup.zones;
-    let uses = zones.take();
-    if uses.is_empty() {
-        return Ok(());
-    }
-    let noted = app.store.note_zones(&uses).await;
-    if noted.is_err() {
-        zones.give_back(&uses);
-    }
-    noted
 }
 
 #[cfg(test)]

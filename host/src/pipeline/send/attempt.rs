@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Outgoing, not_sent};
-use crate::app::App;
 use crate::domain::channel::{Accepted, Category, Refused, SendAnswer, SendStep, TemplateSend};
 use crate::domain::exchange::{HttpRequest, Pairs};
 use crate::egress::EgressError;
-use crate::pipeline::apply;
-use crate::pipeline::connections::Live;
+use crate::pipeline::connections::{self, Live};
 use crate::pipeline::mask;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, Loaded};
 
 /// What the adapter makes of a message.
@@ -27,10 +26,10 @@ pub struct Call {
     request: Box<HttpRequest>,
 }
 
-pub async fn prepare(app: &App, outgoing: &Outgoing) -> Prepared {
+pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> Prepared {
     let live = &outgoing.live;
     let name = &live.connection.plugin;
-    let Some(plugin) = app.plugins.active(name) else {
+    let Some(plugin) = pipeline.core.plugins.active(name) else {
         let reason = format!("no version of the adapter `{name}` is active");
         return Prepared::Answer(not_sent(Category::Transient, "no-adapter", reason));
     };
@@ -39,13 +38,14 @@ pub async fn prepare(app: &App, outgoing: &Outgoing) -> Prepared {
         recipient: outgoing.recipient.clone(),
         template: outgoing.payload.clone(),
         config: live.connection.config.clone(),
-        context: context(app, outgoing),
+        context: context(pipeline, outgoing),
     };
     let lane = live.connection.id.as_str();
-    let call = app
+    let call = pipeline
+        .core
         .plugins
         .send(&plugin, lane, send.clone(), Budget::Worker);
-    match app.metrics.calling(&plugin, call).await {
+    match pipeline.core.metrics.calling(&plugin, call).await {
         Ok(SendStep::Call(request)) => Prepared::Call(Box::new(Call {
             plugin,
             send,
@@ -64,28 +64,30 @@ pub async fn prepare(app: &App, outgoing: &Outgoing) -> Prepared {
 
 /// Makes the call, unless the message is somebody else's by the time its first
 /// byte is to go out. With the time that the provider took.
-pub async fn call(app: &App, outgoing: &Outgoing, call: Call) -> (SendAnswer, Duration) {
+pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, call: Call) -> (SendAnswer, Duration) {
     let live = &outgoing.live;
     let started = Instant::now();
-    let sending =
-        app.pipeline
-            .egress
-            .call_once(&call.request, &live.secrets, &live.connection.allow, || {
-                !outgoing.held.has_ended()
-            });
-    let response = app.metrics.sending(sending).await;
+    let sending = pipeline.core.egress.call_once(
+        &call.request,
+        &live.secrets,
+        &live.connection.allow,
+        || !outgoing.held.has_ended(),
+    );
+    let response = pipeline.core.metrics.sending(sending).await;
     let took = started.elapsed();
-    app.metrics.provider(took.as_secs_f64());
+    pipeline.core.metrics.provider(took.as_secs_f64());
     let response = match response {
         Ok(response) => response,
         Err(error) => return (after_egress(&error, live), took),
     };
     let status = response.status;
     let lane = live.connection.id.as_str();
-    let read = app
-        .plugins
-        .read_answer(&call.plugin, lane, call.send, response, Budget::Worker);
-    let answer = match app.metrics.calling(&call.plugin, read).await {
+    let read =
+        pipeline
+            .core
+            .plugins
+            .read_answer(&call.plugin, lane, call.send, response, Budget::Worker);
+    let answer = match pipeline.core.metrics.calling(&call.plugin, read).await {
         Ok(answer) => masked(answer, live),
         Err(error) => {
             tracing::warn!(message = %outgoing.message, plugin = %call.plugin.description.name, digest = call.plugin.digest.short(), %error, "the adapter could not read the provider's answer");
@@ -97,16 +99,16 @@ pub async fn call(app: &App, outgoing: &Outgoing, call: Call) -> (SendAnswer, Du
     (answer, took)
 }
 
-fn context(app: &App, outgoing: &Outgoing) -> Pairs {
+fn context(pipeline: &Pipeline, outgoing: &Outgoing) -> Pairs {
     let connection = &outgoing.live.connection;
     let mut context = outgoing.live.context();
     let conversation = outgoing.conversation.to_string();
     context.push(("conversation-id".to_owned(), conversation));
     let agent = outgoing.channel.agent;
     context.push(("instance-id".to_owned(), agent.to_string()));
-    let webhook = apply::webhook_path(agent, &connection.id);
+    let webhook = connections::webhook_path(agent, &connection.id);
     // Without a public address there is none to call back.
-    if let Some(url) = app.config.server.public(&webhook) {
+    if let Some(url) = pipeline.core.config.server.public(&webhook) {
         context.push(("callback-url".to_owned(), url));
     }
     context

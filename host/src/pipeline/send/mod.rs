@@ -17,12 +17,12 @@ use std::time::Duration;
 
 use self::attempt::Prepared;
 use super::connections::Live;
-use super::worker::Held;
-use crate::app::App;
+use super::held::Held;
 use crate::domain::channel::{Category, Refused, SendAnswer};
 use crate::domain::id::{ContactId, ConversationId, MessageId};
 use crate::domain::time::Micros;
 use crate::limits;
+use crate::pipeline::state::Pipeline;
 use crate::store::{
     Channel, HeldSend, Lease, MessageOutcome, SendOutcome, SendStart, Write, Written,
 };
@@ -45,16 +45,16 @@ pub(super) struct Outgoing {
 
 /// Sends a message that the store has as being sent already, and gives what the
 /// provider said, with the time that it took to say it.
-pub(super) async fn at_once(app: &App, outgoing: &Outgoing) -> (SendAnswer, Duration) {
-    match attempt::prepare(app, outgoing).await {
+pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> (SendAnswer, Duration) {
+    match attempt::prepare(pipeline, outgoing).await {
         Prepared::Answer(answer) => (answer, Duration::ZERO),
-        Prepared::Call(call) => attempt::call(app, outgoing, *call).await,
+        Prepared::Call(call) => attempt::call(pipeline, outgoing, *call).await,
     }
 }
 
 /// The worker's way of a message that waits.
-pub async fn run(app: &Arc<App>, held: HeldSend, lease: Held) {
-    let live = match app.pipeline.connections.get(&held.connection).await {
+pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: Held) {
+    let live = match pipeline.connections.get(&held.connection).await {
         Ok(live) => live,
         Err(error) => {
             tracing::warn!(message = %held.message, %error, "the message waits: its instance cannot be read");
@@ -81,20 +81,20 @@ pub async fn run(app: &Arc<App>, held: HeldSend, lease: Held) {
         lease: held.lease,
         held: lease,
     };
-    if let Some(outcome) = without_a_call(&held, app.clock.now()) {
-        settle::as_it_is(app, &outgoing, outcome).await;
+    if let Some(outcome) = without_a_call(&held, pipeline.core.clock.now()) {
+        settle::as_it_is(pipeline, &outgoing, outcome).await;
         return;
     }
-    let answer = match attempt::prepare(app, &outgoing).await {
+    let answer = match attempt::prepare(pipeline, &outgoing).await {
         Prepared::Answer(answer) => answer,
         Prepared::Call(call) => {
-            if !begin(app, &outgoing).await {
+            if !begin(pipeline, &outgoing).await {
                 return;
             }
-            attempt::call(app, &outgoing, *call).await.0
+            attempt::call(pipeline, &outgoing, *call).await.0
         }
     };
-    settle(app, &outgoing, &answer, None).await;
+    settle(pipeline, &outgoing, &answer, None).await;
 }
 
 /// What is known of a claimed message before anybody is asked.
@@ -116,13 +116,18 @@ fn without_a_call(held: &HeldSend, now: Micros) -> Option<SendOutcome> {
 
 /// From here on nobody else makes the call. False: somebody else has it, or it
 /// is not to be made any more.
-async fn begin(app: &App, outgoing: &Outgoing) -> bool {
+async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
     let start = SendStart {
         workspace: outgoing.channel.workspace,
         message: outgoing.message,
         lease: outgoing.lease,
     };
-    match app.writer.submit_background(Write::Begin(start)).await {
+    match pipeline
+        .core
+        .writer
+        .submit_background(Write::Begin(start))
+        .await
+    {
         Ok(Written::Message(MessageOutcome { state, .. })) => {
             state == crate::domain::message::State::Sending
         }
@@ -153,16 +158,16 @@ fn not_sent(category: Category, code: &str, reason: String) -> SendAnswer {
 
 /// When a message goes out again that could not: the provider's word counts
 /// when it asks for more patience, up to a bound.
-fn next(app: &App, outgoing: &Outgoing, retry_after: Option<u32>) -> Micros {
+fn next(pipeline: &Pipeline, outgoing: &Outgoing, retry_after: Option<u32>) -> Micros {
     let asked = retry_after.map_or(0, i64::from);
-    let messages = &app.config.messages;
-    let backoff = super::doubled(
+    let messages = &pipeline.core.config.messages;
+    let backoff = crate::pipeline::backoff::doubled(
         messages.backoff_first_seconds,
         messages.backoff_longest_seconds,
         outgoing.attempts + 1,
     );
     let seconds = backoff.max(asked).min(limits::HOLD_LONGEST_SECONDS);
-    app.clock.now().plus_seconds(seconds)
+    pipeline.core.clock.now().plus_seconds(seconds)
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Outgoing, next};
-use crate::app::App;
 use crate::domain::channel::{Accepted, Category, ChannelError, Refused, SendAnswer};
 use crate::domain::connection::{ACCOUNT_ROUTE, Connection, ConnectionKind, Pause};
 use crate::domain::id::ConnectionId;
 use crate::domain::message::{Progress, State};
 use crate::domain::time::Micros;
 use crate::limits;
+use crate::pipeline::state::Pipeline;
 use crate::pipeline::templates;
 use crate::store::{
     HeldSend, Hold, IdempotencyKey, MessageOutcome, SendOutcome, SendSettlement, StoredAnswer,
@@ -62,33 +62,33 @@ pub fn opted_out() -> ChannelError {
 /// Writes down what came of a send, and what others have to wait for now.
 /// `answer` goes to the repeats of the request that brought the message.
 pub async fn settle(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     outgoing: &Outgoing,
     said: &SendAnswer,
     answer: Option<(IdempotencyKey, StoredAnswer)>,
 ) -> Option<MessageOutcome> {
-    let now = app.clock.now();
-    let mut settlement = settlement(outgoing, outcome(app, outgoing, said, now));
+    let now = pipeline.core.clock.now();
+    let mut settlement = settlement(outgoing, outcome(pipeline, outgoing, said, now));
     if let SendAnswer::Refused(refused) = said {
-        settlement.holds = holds(app, outgoing, refused, &settlement.outcome).await;
+        settlement.holds = holds(pipeline, outgoing, refused, &settlement.outcome).await;
         settlement.pause = pause(refused, now);
         if matches!(
             refused.category,
             Category::Template | Category::UnknownTemplate
         ) {
-            templates::doubt(app, &outgoing.live);
+            templates::doubt(pipeline, &outgoing.live);
         }
     }
     settlement.answer = answer;
-    app.metrics.send(word(said));
+    pipeline.core.metrics.send(word(said));
     told(outgoing, said);
     let pauses = settlement.pause.is_some();
-    let settled = write(app, outgoing, settlement).await;
+    let settled = write(pipeline, outgoing, settlement).await;
     if pauses && settled.is_some() {
         // As it was known before: many sends that fail at once are one line.
-        let known = app.pipeline.connections.get(&outgoing.channel.connection);
+        let known = pipeline.connections.get(&outgoing.channel.connection);
         let is_news = matches!(known.await, Ok(Some(live)) if live.connection.paused.is_none());
-        app.pipeline.connections.forget();
+        pipeline.connections.forget();
         if is_news {
             // The provider's words may name people: they stay with the instance.
             let connection = &outgoing.live.connection;
@@ -99,19 +99,19 @@ pub async fn settle(
 }
 
 /// Settles a message for which nobody was asked.
-pub async fn as_it_is(app: &App, outgoing: &Outgoing, outcome: SendOutcome) {
+pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOutcome) {
     match &outcome {
         SendOutcome::Unknown { reason } => {
-            app.metrics.send("unknown");
+            pipeline.core.metrics.send("unknown");
             tracing::warn!(message = %outgoing.message, reason, "nobody knows whether the message went out");
         }
         SendOutcome::Refused(error) => {
-            app.metrics.send(error.category.as_str());
+            pipeline.core.metrics.send(error.category.as_str());
             tracing::warn!(message = %outgoing.message, category = error.category.as_str(), "the message is given up");
         }
         SendOutcome::Accepted { .. } | SendOutcome::Later { .. } | SendOutcome::Held { .. } => {}
     }
-    write(app, outgoing, settlement(outgoing, outcome)).await;
+    write(pipeline, outgoing, settlement(outgoing, outcome)).await;
 }
 
 fn settlement(outgoing: &Outgoing, outcome: SendOutcome) -> SendSettlement {
@@ -126,7 +126,12 @@ fn settlement(outgoing: &Outgoing, outcome: SendOutcome) -> SendSettlement {
     }
 }
 
-fn outcome(app: &App, outgoing: &Outgoing, said: &SendAnswer, now: Micros) -> SendOutcome {
+fn outcome(
+    pipeline: &Pipeline,
+    outgoing: &Outgoing,
+    said: &SendAnswer,
+    now: Micros,
+) -> SendOutcome {
     match said {
         SendAnswer::Accepted(accepted) => SendOutcome::Accepted {
             external_ids: accepted.external_ids.clone(),
@@ -142,7 +147,7 @@ fn outcome(app: &App, outgoing: &Outgoing, said: &SendAnswer, now: Micros) -> Se
             let at = match refused.category {
                 // When an operator lets the instance go on, it goes at once.
                 Category::Account | Category::Connection => now,
-                _ => next(app, outgoing, refused.retry_after_seconds),
+                _ => next(pipeline, outgoing, refused.retry_after_seconds),
             };
             // It expires when its time is up, not when it would be its turn.
             let at = at.min(outgoing.until);
@@ -198,7 +203,7 @@ fn pause(refused: &Refused, now: Micros) -> Option<Pause> {
 
 /// Who else waits: the contact, the number, or all numbers of the account.
 async fn holds(
-    app: &App,
+    pipeline: &Pipeline,
     outgoing: &Outgoing,
     refused: &Refused,
     outcome: &SendOutcome,
@@ -217,7 +222,7 @@ async fn holds(
         Category::ThrottledNumber => vec![hold(own, None)],
         Category::ThrottledAccount => {
             let workspace = outgoing.channel.workspace;
-            let mut all = match app.pipeline.connections.of_workspace(workspace).await {
+            let mut all = match pipeline.connections.of_workspace(workspace).await {
                 Ok(all) => all
                     .iter()
                     .map(|live| &live.connection)
@@ -288,7 +293,7 @@ fn told(outgoing: &Outgoing, said: &SendAnswer) {
 /// Nobody else knows what came of the call: tried until it is somebody else's. That
 /// it was taken is true after that too, and is tried for longer.
 async fn write(
-    app: &App,
+    pipeline: &Pipeline,
     outgoing: &Outgoing,
     settlement: SendSettlement,
 ) -> Option<MessageOutcome> {
@@ -296,7 +301,7 @@ async fn write(
     let longest = Instant::now() + Duration::from_secs(limits::SETTLE_ACCEPTED_SECONDS);
     let write = Write::Sent(Box::new(settlement));
     loop {
-        let error = match app.writer.submit(write.clone()).await {
+        let error = match pipeline.core.writer.submit(write.clone()).await {
             Ok(Written::Message(outcome)) => return Some(outcome),
             Ok(_) => {
                 tracing::debug!(message = %outgoing.message, "somebody else holds the message by now");

@@ -6,24 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::sync;
-use crate::app::App;
 use crate::domain::connection::ConnectionKind;
 use crate::domain::id::ConnectionId;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::connections::ConnectionError;
 use crate::pipeline::fleet::Job;
+use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::{StoreError, TemplateList};
 
 /// Between two looks at which list is due.
 const PERIOD: Duration = Duration::from_secs(5);
 
-pub async fn run(app: Arc<App>, shutdown: Shutdown) {
+pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut job = Job::new("templates");
     let mut due = HashMap::new();
     while !shutdown.has_begun() {
-        match look(&app, &mut job, &mut due, &shutdown).await {
+        match look(&pipeline, &mut job, &mut due, &shutdown).await {
             Ok(()) => {}
             Err(error) if error.is_told() => {}
             Err(error) => tracing::warn!(%error, "the lists of templates cannot be renewed"),
@@ -33,22 +33,23 @@ pub async fn run(app: Arc<App>, shutdown: Shutdown) {
             () = shutdown.begun() => {}
         }
     }
-    job.leave(&app).await;
+    job.leave(&pipeline).await;
 }
 
 /// When each list is to be asked for again, as far as this host has seen it.
 type Due = HashMap<ConnectionId, Micros>;
 
 async fn look(
-    app: &Arc<App>,
+    pipeline: &Arc<Pipeline>,
     job: &mut Job,
     due: &mut Due,
     shutdown: &Shutdown,
 ) -> Result<(), StoreError> {
-    if app.store.outage().is_some() || !app.fleet.is_current() {
+    if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
         return Ok(());
     }
-    let channels: Vec<_> = app
+    let channels: Vec<_> = pipeline
+        .core
         .store
         .connections(None)
         .await?
@@ -58,11 +59,11 @@ async fn look(
         .collect();
     due.retain(|id, _| channels.iter().any(|channel| channel.id == *id));
     // What is kept twice is kept once: the fence guards nothing here.
-    if channels.is_empty() || job.hold(app).await?.is_none() {
+    if channels.is_empty() || job.hold(pipeline).await?.is_none() {
         return Ok(());
     }
     for channel in channels {
-        let now = app.clock.now();
+        let now = pipeline.core.clock.now();
         if shutdown.has_begun() {
             break;
         }
@@ -70,18 +71,18 @@ async fn look(
             continue;
         }
         // Somebody may have asked meanwhile.
-        let kept = app.store.templates(&channel).await?;
-        let next = kept.map_or(now, |list| after(app, &list));
+        let kept = pipeline.core.store.templates(&channel).await?;
+        let next = kept.map_or(now, |list| after(pipeline, &list));
         if now < next {
             due.insert(channel.id, next);
             continue;
         }
-        match app.pipeline.connections.get(&channel.id).await {
+        match pipeline.connections.get(&channel.id).await {
             Ok(Some(live)) => {
-                let list = sync(app, &live).await?;
-                due.insert(channel.id, after(app, &list));
+                let list = sync(pipeline, &live).await?;
+                due.insert(channel.id, after(pipeline, &list));
                 // A provider that hangs takes long: the job stays this host's.
-                if job.hold(app).await?.is_none() {
+                if job.hold(pipeline).await?.is_none() {
                     break;
                 }
             }
@@ -100,8 +101,13 @@ async fn look(
 }
 
 /// When a list is to be asked for again: one that could not be renewed, soon.
-fn after(app: &App, list: &TemplateList) -> Micros {
-    let period = app.config.messages.templates_minutes.saturating_mul(60);
+fn after(pipeline: &Pipeline, list: &TemplateList) -> Micros {
+    let period = pipeline
+        .core
+        .config
+        .messages
+        .templates_minutes
+        .saturating_mul(60);
     let seconds = match list.error {
         Some(_) => limits::TEMPLATES_AGAIN_SECONDS.min(period),
         None => period,

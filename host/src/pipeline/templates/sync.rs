@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use crate::app::App;
 use crate::domain::channel::{Refused, Template, TemplateStep};
 use crate::domain::exchange::{HttpRequest, Problem};
 use crate::domain::time::Micros;
@@ -13,20 +12,21 @@ use crate::egress::EgressError;
 use crate::limits;
 use crate::pipeline::connections::Live;
 use crate::pipeline::mask;
+use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError, Loaded};
 use crate::store::{StoreError, TemplateList};
 
 /// Renews the list of an instance and gives it, with an error in it where the
 /// provider could not be asked. Who comes while it is being asked hears the same.
-pub async fn sync(app: &Arc<App>, live: &Live) -> Result<Arc<TemplateList>, StoreError> {
-    let templates = &app.pipeline.templates;
+pub async fn sync(pipeline: &Arc<Pipeline>, live: &Live) -> Result<Arc<TemplateList>, StoreError> {
+    let templates = &pipeline.templates;
     let id = &live.connection.id;
-    let came = app.clock.now();
-    let before = app.store.templates(&live.connection).await?;
+    let came = pipeline.core.clock.now();
+    let before = pipeline.core.store.templates(&live.connection).await?;
     let turn = templates.turn(id);
     let mut before = match turn.try_lock() {
         Ok(mine) => {
-            let list = renew(app, live, before.unwrap_or_default()).await?;
+            let list = renew(pipeline, live, before.unwrap_or_default()).await?;
             drop(mine);
             return Ok(list);
         }
@@ -34,24 +34,24 @@ pub async fn sync(app: &Arc<App>, live: &Live) -> Result<Arc<TemplateList>, Stor
         Err(_) => before,
     };
     let mine = turn.lock().await;
-    if let Some(now) = app.store.templates(&live.connection).await? {
+    if let Some(now) = pipeline.core.store.templates(&live.connection).await? {
         if now.synced_at.is_some_and(|at| at >= came) || Some(&now) != before.as_ref() {
             return Ok(Arc::new(now));
         }
         before = Some(now);
     }
-    let list = renew(app, live, before.unwrap_or_default()).await?;
+    let list = renew(pipeline, live, before.unwrap_or_default()).await?;
     drop(mine);
     Ok(list)
 }
 
 async fn renew(
-    app: &App,
+    pipeline: &Pipeline,
     live: &Live,
     before: TemplateList,
 ) -> Result<Arc<TemplateList>, StoreError> {
-    let asked = ask(app, live).await;
-    let now = app.clock.now();
+    let asked = ask(pipeline, live).await;
+    let now = pipeline.core.clock.now();
     let list = match asked {
         Ok(Some(templates)) => listed(templates, now),
         Ok(None) => TemplateList {
@@ -78,18 +78,25 @@ async fn renew(
             }
         }
     };
-    app.metrics.templates_asked(if list.error.is_some() {
-        "failed"
-    } else if list.is_unlisted {
-        "unlisted"
-    } else {
-        "listed"
-    });
-    app.store.put_templates(&live.connection, &list).await?;
+    pipeline
+        .core
+        .metrics
+        .templates_asked(if list.error.is_some() {
+            "failed"
+        } else if list.is_unlisted {
+            "unlisted"
+        } else {
+            "listed"
+        });
+    pipeline
+        .core
+        .store
+        .put_templates(&live.connection, &list)
+        .await?;
     let list = Arc::new(list);
     // A question that is under way may bring the old one.
-    app.pipeline.templates.forget();
-    app.pipeline.templates.keep(&live.connection.id, &list);
+    pipeline.templates.forget();
+    pipeline.templates.keep(&live.connection.id, &list);
     Ok(list)
 }
 
@@ -148,18 +155,20 @@ impl SyncError {
 }
 
 /// `None`: this provider has no list.
-async fn ask(app: &App, live: &Live) -> Result<Option<Vec<Template>>, SyncError> {
+async fn ask(pipeline: &Pipeline, live: &Live) -> Result<Option<Vec<Template>>, SyncError> {
     let name = &live.connection.plugin;
-    let plugin = app
+    let plugin = pipeline
+        .core
         .plugins
         .active(name)
         .ok_or_else(|| SyncError::NoAdapter(name.clone()))?;
     let config = live.connection.config.as_str();
     let lane = live.connection.id.as_str();
-    let call = app
+    let call = pipeline
+        .core
         .plugins
         .list_templates(&plugin, lane, config, Budget::Worker);
-    let step = app.metrics.calling(&plugin, call).await?;
+    let step = pipeline.core.metrics.calling(&plugin, call).await?;
     let mut templates = Vec::new();
     let mut next = match step.map_err(SyncError::Problem)? {
         TemplateStep::Unlisted => return Ok(None),
@@ -176,7 +185,7 @@ async fn ask(app: &App, live: &Live) -> Result<Option<Vec<Template>>, SyncError>
         if pages > limits::TEMPLATE_PAGES {
             return Err(SyncError::TooMany);
         }
-        let page = page(app, live, &plugin, &request).await?;
+        let page = page(pipeline, live, &plugin, &request).await?;
         bytes += size(&page.templates);
         templates.extend(page.templates);
         if templates.len() > limits::TEMPLATES_PER_INSTANCE || bytes > limits::TEMPLATE_LIST_BYTES {
@@ -195,22 +204,23 @@ fn size(templates: &[Template]) -> usize {
 }
 
 async fn page(
-    app: &App,
+    pipeline: &Pipeline,
     live: &Live,
     plugin: &Arc<Loaded>,
     request: &HttpRequest,
 ) -> Result<crate::domain::channel::TemplatePage, SyncError> {
-    let call = app
-        .pipeline
+    let call = pipeline
+        .core
         .egress
         .call(request, &live.secrets, &live.connection.allow, || true);
-    let response = app.metrics.sending(call).await?;
+    let response = pipeline.core.metrics.sending(call).await?;
     let config = live.connection.config.as_str();
     let lane = live.connection.id.as_str();
-    let read = app
+    let read = pipeline
+        .core
         .plugins
         .read_templates(plugin, lane, config, response, Budget::Worker);
-    let page = app.metrics.calling(plugin, read).await?;
+    let page = pipeline.core.metrics.calling(plugin, read).await?;
     page.map_err(SyncError::Refused)
 }
 

@@ -1,8 +1,8 @@
-//! The contract `leadhost:adapter@1.0.0`, and the one place that names its
-//! bindings. Answers come out as the domain's types, with what breaks a rule of
-//! the host refused here: a bad event becomes an invalid one, anything else
-//! refuses the answer. Texts for people are cut to their bounds; ids are not,
-//! since half an id is another one.
+//! The contract `leadhost:adapter@1.0.0`, and the only place that names its bindings.
+//! Answers are converted to the domain's types, and violations of the host's rules are
+//! refused here: a bad event becomes an invalid event, and any other violation refuses the
+//! answer. Texts for people are cut to their bounds; ids are not, since a cut id would be
+//! another id.
 
 mod events;
 
@@ -242,7 +242,7 @@ fn golden_message(case: &Case) -> wit::TemplateSend {
     }
 }
 
-// ---- out: what became of a send
+// ---- out: results of a send
 
 fn request(request: types_v1::core::HttpRequest) -> Result<Box<HttpRequest>, Fault> {
     let request = HttpRequest::from(request);
@@ -279,7 +279,7 @@ impl From<wit::Refused> for Refused {
     }
 }
 
-/// The host's own words are none of an adapter's.
+/// Adapters may not use the categories that the host sets itself.
 fn category(word: &str) -> Category {
     match Category::of(word) {
         Category::Expired | Category::GivenUp => Category::Request,
@@ -346,8 +346,8 @@ fn template(template: wit::Template) -> Result<Template, String> {
     Ok(template)
 }
 
-/// JSON stays as it is written, unless a text in it has the character that
-/// cannot be kept. Nothing at all is an empty list.
+/// Returns the JSON text unchanged, unless it contains U+0000, which cannot be stored. An
+/// empty text is an empty list.
 fn components(text: String) -> Result<String, serde_json::Error> {
     if text.is_empty() {
         return Ok("[]".to_owned());

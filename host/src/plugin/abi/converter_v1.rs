@@ -1,7 +1,7 @@
-//! The contract `leadhost:converter@1.0.0`, and the one file that names its
-//! bindings. Answers come out as the domain's types, with what breaks a rule of
-//! the host refused here: a bad item becomes an invalid one, anything else
-//! refuses the answer.
+//! The contract `leadhost:converter@1.0.0`, and the only file that names its bindings.
+//! Answers are converted to the domain's types, and violations of the host's rules are
+//! refused here: a bad item becomes an invalid item, and any other violation refuses the
+//! answer.
 
 mod bounds;
 
@@ -147,10 +147,10 @@ impl Converter {
     }
 }
 
-/// An instance, ready to be called.
+/// An instance that is ready to be called.
 pub(super) type Started = LeadConverter;
 
-/// A conversion in an instance that is there.
+/// Converts in an existing instance.
 pub(super) async fn convert(
     guest: &Started,
     store: &mut Store<State>,
@@ -220,7 +220,8 @@ fn items(items: Vec<wit::Item>) -> Result<Vec<Item>, Fault> {
         .enumerate()
         .map(|(index, item)| {
             taken(item, &mut room).unwrap_or_else(|(what, field)| Item {
-                // It belongs to where it came in, which shows it.
+                // An invalid item belongs to the connection that received it, where it is
+                // shown.
                 route: Vec::new(),
                 outcome: Outcome::Invalid(Problem {
                     message: told(format!("the converter gave {what}")),
@@ -231,8 +232,8 @@ fn items(items: Vec<wit::Item>) -> Result<Vec<Item>, Fault> {
         .collect())
 }
 
-/// The error is what the item breaks, and in which field. Its size is looked at
-/// before anything is done with it.
+/// Converts an item. The error is the rule that it breaks, and the field. Its size is
+/// checked first.
 fn taken(item: wit::Item, room: &mut Room) -> Result<Item, Broken> {
     bounds::item(&item, room)?;
     let wit::Item { route, outcome } = item;
@@ -290,8 +291,8 @@ fn outcome(outcome: wit::Outcome) -> Result<Outcome, Broken> {
     })
 }
 
-/// Items of a golden case as the host takes them: its author sees what a delivery
-/// would come to.
+/// Returns the items of a golden case as the host would accept them, so that the author
+/// sees the result of a delivery.
 fn as_taken(mut given: Vec<wit::Item>) -> Result<Vec<wit::Item>, Fault> {
     let taken = items(given.clone())?;
     for (given, taken) in given.iter_mut().zip(taken) {
@@ -310,7 +311,7 @@ fn as_taken(mut given: Vec<wit::Item>) -> Result<Vec<wit::Item>, Fault> {
 impl From<wit::Failure> for Failure {
     fn from(failure: wit::Failure) -> Self {
         Self {
-            // A category that this host does not know loses nothing: try again.
+            // A retry of an unknown category loses nothing.
             category: match failure.category.as_str() {
                 "stop" => FailureCategory::Stop,
                 "give-up" => FailureCategory::GiveUp,
@@ -327,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_character_zero_goes_no_further_than_the_contract() {
+    fn the_character_zero_is_replaced_in_every_text() {
         let zero = || "a\0b".to_owned();
         let shown = "a\u{fffd}b";
         let lead = wit::Lead {

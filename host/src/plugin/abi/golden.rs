@@ -1,7 +1,7 @@
-//! The answer to a golden case as JSON, to be compared with what the case expects.
-//! A plugin's answer is bounded in bytes, and as JSON values it is a hundred times as
-//! large: a byte of a body becomes a number of its own. So what it would come to is
-//! counted first, and nothing that is larger than any expectation is made.
+//! Converts the answer to a golden case to JSON, to be compared with the case's
+//! expectation. A plugin's answer is bounded in bytes, but as JSON values it takes a
+//! hundred times as much: every byte of a body becomes a number of its own. So its values
+//! are counted first, and an answer larger than any expectation is not converted.
 
 use std::io::{Error, Result as Written, Write, sink};
 
@@ -28,7 +28,7 @@ pub(super) fn shown<T: Serialize>(answer: T) -> Result<Value, Fault> {
     Ok(serde_json::to_value(answer).expect("records and variants with text keys serialise"))
 }
 
-/// Writes nothing, and breaks off where there is too much.
+/// Writes nothing, and fails past its limits.
 struct Left {
     values: usize,
     text: usize,
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_larger_than_any_expectation_is_not_made() {
+    fn an_answer_larger_than_any_expectation_is_not_converted() {
         let values = limits::GOLDEN_ANSWER_VALUES;
         let text = limits::GOLDEN_ANSWER_TEXT_BYTES;
         assert!(shown(vec![0_u8; values]).is_ok());

@@ -1,9 +1,9 @@
-//! The contracts that this host speaks, for converters and for adapters. Types
-//! that bindings generate stop here; the domain's own go on.
+//! The contracts that this host supports, for converters and for adapters. Generated
+//! binding types stop here; everything above uses the domain's own types.
 //!
-//! To add a version: its WIT beside the others, a file here with the same
-//! functions as the one before, a variant in [`Guest`], a line in [`OFFERED`]. A
-//! version that plugins in the field use is never removed with a minor release.
+//! To add a version, add its WIT beside the others, a file here with the same functions as
+//! the previous version, a variant in [`Guest`], and a line in [`OFFERED`]. A minor release
+//! never removes a version that plugins in the field use.
 
 mod adapter_v1;
 mod converter_v1;
@@ -25,11 +25,11 @@ use crate::domain::plugin::{
     Conversion, Description, Failure, Item, PluginCompletion, PluginDelivery, PluginKind,
 };
 
-/// A contract that this host speaks.
+/// A contract that this host supports.
 pub struct Offer {
     /// Package and version.
     pub contract: &'static str,
-    /// The export by which a component claims it.
+    /// The export that a component has if it claims the contract.
     pub export: &'static str,
     pub kind: PluginKind,
     link: fn(InstancePre<State>) -> wasmtime::Result<Guest>,
@@ -51,16 +51,19 @@ pub const OFFERED: &[Offer] = &[
 ];
 
 impl Offer {
-    /// The error says how the component departs from the contract.
+    /// Links a component.
+    ///
+    /// # Errors
+    /// Returns how the component departs from the contract.
     pub fn link(&self, pre: InstancePre<State>) -> wasmtime::Result<Guest> {
         (self.link)(pre)
     }
 }
 
-/// Why a call gave nothing.
+/// Why a call returned no answer.
 #[derive(Debug)]
 pub enum Fault {
-    /// The guest broke off, or the engine ended it.
+    /// The guest failed, or the engine ended it.
     Guest(wasmtime::Error),
     /// The answer breaks a rule of the host.
     Rule(String),
@@ -77,7 +80,9 @@ impl From<wasmtime::Error> for Fault {
     }
 }
 
-/// A linked plugin: every call makes a fresh instance in the given store.
+/// A linked plugin. Every call creates a fresh instance in the given store. It returns a
+/// [`Fault`] if the guest fails, its answer breaks a rule of the host, or a plugin of this
+/// kind has no such function.
 pub enum Guest {
     ConverterV1(converter_v1::Converter),
     AdapterV1(adapter_v1::Adapter),
@@ -129,7 +134,7 @@ impl Guest {
         }
     }
 
-    /// The raw answer to a golden case, as the contract's types serialise.
+    /// Returns the raw answer to a golden case, as the contract's types serialise.
     pub async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
         match self {
             Self::ConverterV1(guest) => guest.golden(store, case).await,
@@ -139,12 +144,12 @@ impl Guest {
 
     // ---- a converter's
 
-    /// An instance that outlives its first call.
+    /// Starts an instance that outlives its first call.
     #[cfg(feature = "bench")]
     pub async fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
         match self {
             Self::ConverterV1(guest) => guest.start(store).await.map(Started),
-            Self::AdapterV1(_) => Err(wasmtime::Error::msg("an adapter is not kept")),
+            Self::AdapterV1(_) => Err(wasmtime::Error::msg("an adapter instance is not kept")),
         }
     }
 
@@ -241,7 +246,7 @@ impl Guest {
     }
 }
 
-/// A golden case calls what a plugin of that kind does not have.
+/// The fault of a golden case that calls a function which plugins of that kind do not have.
 fn not_there(case: &Case, kind: PluginKind) -> Fault {
     Fault::Rule(format!(
         "the case calls `{}`, which {} does not have",

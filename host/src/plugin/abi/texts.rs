@@ -1,5 +1,5 @@
-//! Texts of plugins as the host keeps them: without U+0000, and where they are
-//! for people no longer than they need to be.
+//! Texts of plugins as the host stores them: without U+0000, and texts for people cut to a
+//! bound.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::domain::exchange::Pairs;
 use crate::domain::text::{kept, kept_json};
 use crate::limits;
 
-/// A text cut off after so many bytes, at the end of a character.
+/// Cuts a text after so many bytes, at a character boundary.
 pub fn cut(text: String, bytes: usize) -> String {
     let mut text = kept(text);
     if text.len() > bytes {
@@ -27,7 +27,10 @@ pub fn kept_pairs(pairs: Pairs) -> Pairs {
         .collect()
 }
 
-/// Names and JSON texts as values; the error names the first that is none.
+/// Parses names and JSON texts into values.
+///
+/// # Errors
+/// Returns the first attribute that is not JSON.
 pub fn attributes(pairs: Pairs) -> Result<Map<String, Value>, String> {
     pairs
         .into_iter()
@@ -40,7 +43,7 @@ pub fn attributes(pairs: Pairs) -> Result<Map<String, Value>, String> {
         .collect()
 }
 
-/// What is told to people in a line.
+/// Cuts a text for people to the length of a note.
 pub fn told(text: String) -> String {
     cut(text, limits::NOTE_BYTES)
 }

@@ -1,11 +1,15 @@
-//! What an adapter's answers must keep to. Ids are keys of the store, so they
-//! are whole and of a length that fits there; what is too much is named with
-//! what would have been taken.
+//! The rules that an adapter's answers must follow. Ids are keys of the store, so they must
+//! be complete and of a length that fits there. A message about something too large names
+//! the allowed size.
 
 use super::size::{self, at_most};
 use crate::domain::channel::{Accepted, EventBody, Template};
 use crate::limits;
 
+/// Checks the answer for an accepted message.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn accepted(accepted: &Accepted) -> Result<(), String> {
     let count = accepted.external_ids.len();
     if count > limits::EXTERNAL_IDS_PER_MESSAGE {
@@ -23,7 +27,10 @@ pub fn accepted(accepted: &Accepted) -> Result<(), String> {
     }
 }
 
-/// Names and values by which an event leads to an instance.
+/// Checks the names and values by which an event is routed to an instance.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn route(route: &[(String, String)]) -> Result<(), String> {
     size::route(route)?;
     route.iter().try_for_each(|(name, value)| {
@@ -32,7 +39,10 @@ pub fn route(route: &[(String, String)]) -> Result<(), String> {
     })
 }
 
-/// The error is what the event breaks, and in which field.
+/// Checks an event.
+///
+/// # Errors
+/// Returns the rule that the event breaks, and the field.
 pub fn event(body: &EventBody) -> Result<(), (String, &'static str)> {
     let given = |what: &str, id: &str, field: &'static str| {
         external_id(what, id).map_err(|what| (what, field))
@@ -78,8 +88,11 @@ pub fn event(body: &EventBody) -> Result<(), (String, &'static str)> {
     }
 }
 
-/// How long a template may be: looked at before its components are read, since JSON
-/// is a hundred times as large where it is held as values.
+/// Checks the size of a template, before its components are parsed: parsed JSON takes a
+/// hundred times as much memory as its text.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn template_size(name: &str, text: &str, components: &str) -> Result<(), String> {
     external_id("a template's name", name)?;
     let bytes = text.len() + components.len();
@@ -87,6 +100,10 @@ pub fn template_size(name: &str, text: &str, components: &str) -> Result<(), Str
         .map_err(|what| format!("the template `{name}` with {what}"))
 }
 
+/// Checks a template.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
 pub fn template(template: &Template) -> Result<(), String> {
     template_size(&template.name, &template.text, &template.components)?;
     let named = |what: String| format!("the template `{}` with {what}", template.name);

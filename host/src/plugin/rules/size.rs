@@ -1,11 +1,13 @@
-//! How much of a plugin's answer is taken: pieces, fields and bytes of a request
-//! or a reply. What is too much is named with what came and what would have been
-//! taken.
+//! Limits on a plugin's answer: segments, fields and bytes of a request or a reply. A
+//! message about something too large names the actual size and the allowed one.
 
 use crate::domain::exchange::{HandshakeAnswer, HttpRequest, Reply, Segment, SlotArgument};
 use crate::limits;
 
-/// Names and values by which an item or an event leads to whom it belongs.
+/// Checks the size of the names and values by which an item or an event is routed.
+///
+/// # Errors
+/// Returns what is too large, and the limit.
 pub fn route(route: &[(String, String)]) -> Result<(), String> {
     if route.len() > limits::ROUTE_FIELDS {
         return Err(format!(
@@ -20,6 +22,10 @@ pub fn route(route: &[(String, String)]) -> Result<(), String> {
     })
 }
 
+/// Checks the size of a request.
+///
+/// # Errors
+/// Returns what is too large, and the limit.
 pub fn request(request: &HttpRequest) -> Result<(), String> {
     let mut size = Size::default();
     for (what, fields) in [("query", &request.query), ("header", &request.headers)] {
@@ -40,6 +46,10 @@ pub fn request(request: &HttpRequest) -> Result<(), String> {
     size.at_most("a request", limits::REQUEST_BYTES)
 }
 
+/// Checks the size of a reply.
+///
+/// # Errors
+/// Returns what is too large, and the limit.
 pub fn reply(reply: &Reply) -> Result<(), String> {
     let mut size = Size::default();
     size.bytes += reply.content_type.len();
@@ -47,6 +57,10 @@ pub fn reply(reply: &Reply) -> Result<(), String> {
     size.at_most("a reply", limits::REPLY_BYTES)
 }
 
+/// Checks the size of a handshake's requirements.
+///
+/// # Errors
+/// Returns what is too large, and the limit.
 pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
     count_at_most(
         "secrets to compare",
@@ -64,6 +78,10 @@ fn word(what: &str, text: &str) -> Result<(), String> {
     at_most(what, text.len(), limits::SENDER_CHECK_BYTES)
 }
 
+/// Checks a number of bytes.
+///
+/// # Errors
+/// Returns what is too large, and the limit.
 pub fn at_most(what: &str, bytes: usize, limit: usize) -> Result<(), String> {
     if bytes > limit {
         return Err(format!("{what} of {bytes} bytes; at most {limit} are kept"));
@@ -71,6 +89,10 @@ pub fn at_most(what: &str, bytes: usize, limit: usize) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks a count.
+///
+/// # Errors
+/// Returns what is too many, and the limit.
 pub fn count_at_most(what: &str, count: usize, most: usize) -> Result<(), String> {
     if count > most {
         return Err(format!("{count} {what}; at most {most} are taken"));
@@ -135,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_so_many_fields_pieces_and_bytes() {
+    fn the_fields_segments_and_bytes_of_a_request_are_bounded() {
         let check = |change: &dyn Fn(&mut HttpRequest), expect: &str| {
             let mut asked = a_request();
             change(&mut asked);
@@ -176,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_short() {
+    fn the_bytes_of_a_reply_are_bounded() {
         let mut answer = Reply {
             status: 200,
             content_type: "text/plain".to_owned(),

@@ -1,6 +1,5 @@
-//! Work that stands back behind what serves: threads that weigh less for the
-//! operating system, and the host's own work on components, which nobody who is
-//! served waits for.
+//! Background work: threads that the operating system schedules with less weight than those
+//! that serve requests, and the host's own work on components, for which no request waits.
 
 use rustix::process::getpriority_process;
 use tokio::sync::oneshot;
@@ -8,26 +7,26 @@ use tokio::sync::oneshot;
 use crate::limits;
 use crate::plugin::error::LoadError;
 
-/// Does this on a thread of its own that stands back.
+/// Runs `work` on a background thread of its own.
 ///
 /// # Errors
-/// [`LoadError::Host`] where there is no thread for it, or it panicked.
+/// Returns [`LoadError::Host`] if no thread can be started, or if the work panicked.
 pub async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, LoadError> {
     let (answer, answered) = oneshot::channel();
     start(move || {
-        // Nobody waits any more: then it is dropped here.
+        // If the caller no longer waits, the result is dropped here.
         let _ = answer.send(work());
     })
-    .map_err(|error| LoadError::Host(format!("no thread for it: {error}")))?;
+    .map_err(|error| LoadError::Host(format!("no thread could be started for it: {error}")))?;
     answered
         .await
-        .map_err(|_| LoadError::Host("a thread for it ended".to_owned()))
+        .map_err(|_| LoadError::Host("the thread for it ended without a result".to_owned()))
 }
 
-/// Drops what takes a while to give back where nobody waits for it. Without a thread
-/// it is dropped here.
+/// Drops a value whose release takes a while, on a background thread. If no thread can be
+/// started, it is dropped here.
 pub fn drop_aside<T: Send + 'static>(value: T) {
     let _ = start(move || drop(value));
 }
@@ -42,14 +41,14 @@ fn start(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
         .map(drop)
 }
 
-/// From now on this thread weighs less than those that serve, and gives the
-/// processor up to any of them within a slice.
+/// Lowers the weight of the calling thread below that of threads that serve requests. It
+/// yields the processor to any of them within a slice.
 ///
-/// It still gets its part of a processor that others want too: a thread that gets
-/// none could stop for as long while it holds what the others need.
+/// It still gets a share of a busy processor: a thread without any share could be suspended
+/// indefinitely while it holds a lock that the others need.
 #[expect(
     unsafe_code,
-    reason = "no crate of ours offers this call, which changes the calling thread alone"
+    reason = "no dependency offers this call, which changes only the calling thread"
 )]
 pub fn stand_back() {
     let nice = getpriority_process(None).unwrap_or(0);
@@ -59,16 +58,16 @@ pub fn stand_back() {
     attributes.size = u32::try_from(size_of::<libc::sched_attr>()).unwrap_or(0);
     attributes.sched_policy = libc::SCHED_OTHER as u32;
     attributes.sched_nice = nice;
-    // Of the kernel's scheduler, which older ones do not read: how long it lets this
-    // thread run before it looks whose turn it is.
+    // A setting of the kernel's scheduler that older kernels ignore: how long the thread
+    // runs before the scheduler considers other threads.
     attributes.sched_runtime = u64::try_from(limits::SLOW_TURN.as_nanos()).unwrap_or(0);
-    // SAFETY: zero is the calling thread, and the pointer is to a value that lives
-    // until the call has returned and whose size it says.
+    // SAFETY: zero is the calling thread, and the pointer refers to a value that lives
+    // until the call has returned and that states its own size.
     let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
     if done != 0 {
         tracing::warn!(
             error = %std::io::Error::last_os_error(),
-            "work behind requests cannot be made to stand back; it shares the processor with the rest"
+            "priority of a background thread cannot be lowered; it shares the processor with requests"
         );
     }
 }

@@ -1,18 +1,17 @@
-//! Who computes next. Calls into plugins, and the host's own work on what they
-//! gave, run as fibers in slices of a millisecond on threads of their own.
+//! The scheduler of plugin work. Calls into plugins, and the host's own work on their
+//! results, run as fibers in slices of a millisecond on threads of their own.
 //!
-//! Each lane (a connection) has a virtual time that grows with the processor
-//! time it used; the lane that used least is next. So a lane gets its share and
-//! no more, however it spends it, and whoever just comes waits for one slice at
-//! most. A plugin's digest pays, in every lane, for what its calls take beyond
-//! what is ordinary.
+//! Each lane (a connection) has a virtual time that grows with the processor time that it
+//! used; the lane with the least virtual time is next. So a lane gets its share and no
+//! more, however it uses it, and a new lane waits for one slice at most. The digest of a
+//! plugin is charged, in every lane, for the time of its calls beyond the ordinary.
 //!
-//! A call is quick until it has used [`QUICK_CALL`](crate::limits::QUICK_CALL):
-//! that far it runs on threads with the priority of those that serve. Past that,
-//! and from the start in a lane whose calls are slow on average, it runs on
-//! threads that weigh less for the operating system and give the processor up to
-//! those that serve. What cannot be cut into slices there (a filling of a large
-//! memory, an answer of many mebibytes) holds up nobody either.
+//! A call is quick until it has used [`QUICK_CALL`](crate::limits::QUICK_CALL): until then
+//! it runs on threads with the priority of those that serve requests. After that, and from
+//! the start in a lane whose calls are slow on average, it runs on threads with less weight
+//! for the operating system, which yield the processor to those that serve requests. So
+//! work that cannot be cut into slices (filling a large memory, an answer of many
+//! mebibytes) does not delay requests either.
 
 mod aside;
 mod queue;

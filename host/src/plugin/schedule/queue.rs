@@ -1,5 +1,5 @@
-//! The order of work, without threads and clocks: what is ready, whose turn it
-//! is, and how much may be begun.
+//! The order of work, without threads and clocks: which work is ready, which lane is next,
+//! and how many calls may be in progress.
 
 #[cfg(test)]
 mod tests;
@@ -11,14 +11,14 @@ use std::time::Duration;
 use crate::domain::plugin::Digest;
 use crate::limits;
 
-/// How much there may be at once. A lane's share is that part of each.
+/// The most that there may be at once. A lane may use a share of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Calls that wait to begin.
     pub waiting: usize,
-    /// Calls that have begun: each holds an instance.
+    /// Calls in progress: each holds an instance.
     pub begun: usize,
-    /// Of these, calls that are not quick.
+    /// Calls in progress that are not quick.
     pub slow: usize,
     pub share_percent: usize,
 }
@@ -29,34 +29,34 @@ impl Bounds {
     }
 }
 
-/// Why a piece of work is not taken.
+/// Why work is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Too much waits already, in this lane or in all.
+    /// Too much work waits already, in this lane or in all lanes.
     Full,
     Closed,
 }
 
-/// Which threads ask.
+/// The class of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Those with the priority of what serves.
+    /// Threads with the priority of those that serve requests.
     Quick,
-    /// Those that stand back behind what serves.
+    /// Background threads, with less weight.
     Slow,
 }
 
-/// What is known of a piece of work.
+/// The properties of a piece of work.
 #[derive(Clone, Debug)]
 pub struct About {
     pub lane: Arc<str>,
-    /// Whose plugin it is, so that the digest pays for what is not ordinary.
+    /// The version of the plugin, which is charged for time beyond the ordinary.
     pub digest: Digest,
-    /// Holds an instance from its first slice to its end.
+    /// Whether the work holds an instance from its first slice to its end.
     pub instance: bool,
 }
 
-/// A piece of work that is ready, or runs.
+/// A piece of work that is ready or running.
 #[derive(Debug)]
 pub struct Entry<J> {
     pub job: J,
@@ -64,18 +64,18 @@ pub struct Entry<J> {
     /// Processor time so far, in nanoseconds.
     ran: u64,
     begun: bool,
-    /// Counted among the slow ones, where it holds an instance.
+    /// Counted as slow, if it holds an instance.
     slow: bool,
 }
 
 struct Lane<J> {
-    /// Virtual time: nanoseconds of the processor, never behind the queue's own
-    /// when the lane becomes active.
+    /// Virtual time in nanoseconds of processor time, never behind the queue's own when the
+    /// lane becomes active.
     time: u64,
-    /// Nanoseconds that a call of it takes, on average over the last few.
+    /// Nanoseconds that a call of this lane takes, averaged over the last few.
     average: u64,
     fresh: VecDeque<Entry<J>>,
-    /// Begun and quick so far.
+    /// Calls that have begun and were quick so far.
     quick: VecDeque<Entry<J>>,
     slow: VecDeque<Entry<J>>,
     begun: usize,
@@ -109,11 +109,12 @@ impl<J> Lane<J> {
 pub struct Queue<J> {
     bounds: Bounds,
     lanes: HashMap<Arc<str>, Lane<J>>,
-    /// Lanes with something ready, by virtual time.
+    /// Lanes with ready work, by virtual time.
     turn: BTreeSet<(u64, Arc<str>)>,
-    /// What digests owe, as a virtual time that their lanes may not be ahead of.
+    /// The debts of digests, each as a virtual time; lanes with its work are not scheduled
+    /// before it.
     digests: HashMap<Digest, u64>,
-    /// The virtual time of the lane that was served last; never goes back.
+    /// The virtual time of the lane that was scheduled last; it never decreases.
     now: u64,
     waiting: usize,
     begun: usize,
@@ -142,7 +143,7 @@ impl<J> Queue<J> {
         }
     }
 
-    /// Work that waits to begin, and work that has begun or runs.
+    /// Returns the amount of work that waits to begin, and of work in progress.
     pub fn load(&self) -> (usize, usize) {
         let ready: usize = self
             .lanes
@@ -152,23 +153,27 @@ impl<J> Queue<J> {
         (self.waiting, self.running + ready)
     }
 
-    /// Whether nothing is ready.
+    /// Returns whether no work is ready.
     pub fn is_empty(&self) -> bool {
         self.turn.is_empty()
     }
 
-    /// Whether a thread of this class would find something.
+    /// Returns whether there is work for a thread of this class.
     pub fn has_work_for(&self, class: Class) -> bool {
         let mut lanes = self.turn.iter();
         lanes.any(|(_, name)| self.ready_in(name, class).is_some())
     }
 
-    /// Whether nothing runs any more and nothing will.
+    /// Returns whether the queue is closed and all work has ended.
     pub fn is_done(&self) -> bool {
         self.closed && self.turn.is_empty() && self.running == 0
     }
 
-    /// Which threads will come to it first.
+    /// Adds work. Returns the class of threads that will run it first.
+    ///
+    /// # Errors
+    /// Returns [`Refused::Full`] if too much work waits, and [`Refused::Closed`] after
+    /// [`Queue::close`].
     pub fn push(&mut self, about: About, job: J) -> Result<Class, Refused> {
         if self.closed {
             return Err(Refused::Closed);
@@ -206,7 +211,7 @@ impl<J> Queue<J> {
         Ok(class)
     }
 
-    /// What runs next on a thread of this class.
+    /// Takes the work that a thread of this class runs next.
     pub fn pop(&mut self, class: Class) -> Option<Entry<J>> {
         let mut passed: Option<(u64, Arc<str>)> = None;
         loop {
@@ -226,15 +231,17 @@ impl<J> Queue<J> {
                 continue;
             };
             if passed.is_none() {
-                // Only from the lane that used least: else one with debts would
-                // carry whoever joins behind those that have been here for long.
+                // The queue's time only follows the lane that used least. Otherwise a lane
+                // with debts would move a new lane behind those that have been active for
+                // long.
                 self.now = self.now.max(key.0);
             }
             return Some(self.take(&key, found));
         }
     }
 
-    /// A lane whose next work is of a digest that owes goes behind what it owes.
+    /// Moves a lane whose next work belongs to an indebted digest behind that debt. Returns
+    /// whether it moved.
     fn pays_for_its_digest(&mut self, key: &(u64, Arc<str>)) -> bool {
         let lane = self.lanes.get_mut(&key.1).expect("a lane whose turn it is");
         let next = lane
@@ -309,8 +316,8 @@ impl<J> Queue<J> {
         entry
     }
 
-    /// Takes a piece of work back after a slice of `ran` nanoseconds. It is given
-    /// up, and returned, where too many are slow already.
+    /// Returns work to the queue after a slice of `ran` nanoseconds. If too many calls are
+    /// slow already, one is given up and returned.
     pub fn put_back(&mut self, mut entry: Entry<J>, ran: u64) -> Option<Entry<J>> {
         self.charge(&mut entry, ran);
         let becomes_slow = !entry.slow && entry.ran >= nanos(limits::QUICK_CALL);
@@ -345,20 +352,22 @@ impl<J> Queue<J> {
         if entry.slow {
             lane.slow.push_back(entry);
         } else {
-            // What has begun ends before the lane begins more: fewer instances.
+            // Calls in progress finish before the lane begins more, so that fewer instances
+            // exist.
             lane.quick.push_front(entry);
         }
         self.running -= 1;
         given_up
     }
 
-    /// The work has ended; its last slice took `ran` nanoseconds.
+    /// Removes work that has ended; its last slice took `ran` nanoseconds.
     pub fn finish(&mut self, mut entry: Entry<J>, ran: u64) -> Entry<J> {
         self.charge(&mut entry, ran);
         self.forget(entry)
     }
 
-    /// The lane whose slow work is waiting and which used most, if more than `time`.
+    /// Returns the lane with waiting slow work that used the most, if that is more than
+    /// `time`.
     fn dearest(&self, time: u64) -> Option<Arc<str>> {
         let (name, lane) = self
             .lanes
@@ -376,7 +385,7 @@ impl<J> Queue<J> {
             .position(|entry| entry.about.instance)
             .expect("looked for above");
         let entry = lane.slow.remove(position).expect("found above");
-        // As if it had run, so that leaving is one path.
+        // Counted as running, so that there is one path for removal.
         lane.running += 1;
         let key = (lane.time, Arc::clone(name));
         if !lane.has_ready() {
@@ -386,11 +395,11 @@ impl<J> Queue<J> {
         self.forget(entry)
     }
 
-    /// Nothing of this work is left in the counts.
+    /// Removes the work from all counts.
     fn forget(&mut self, entry: Entry<J>) -> Entry<J> {
         let lane = self.lane(&entry.about.lane);
         lane.running -= 1;
-        // An average over the last four or so.
+        // A moving average over about the last four calls.
         lane.average = (lane.average * 3 + entry.ran) / 4;
         if entry.about.instance {
             lane.begun -= 1;
@@ -414,7 +423,7 @@ impl<J> Queue<J> {
         let name = Arc::clone(&entry.about.lane);
         let lane = self.lane(&name);
         let key = (lane.time, Arc::clone(&name));
-        // A slice too short to measure costs its handling.
+        // A slice that is too short to measure costs its handling.
         lane.time = lane
             .time
             .saturating_add(ran.max(nanos(limits::SLICE_LEAST)));
@@ -434,7 +443,7 @@ impl<J> Queue<J> {
         }
     }
 
-    /// Forgets a lane that is at rest and owes nothing, and digests that owe nothing.
+    /// Forgets a lane that is idle and owes nothing, and digests that owe nothing.
     fn tidy(&mut self, name: &Arc<str>) {
         let lane = &self.lanes[name];
         let at_rest = |lane: &Lane<J>| lane.running == 0 && !lane.has_ready();
@@ -456,7 +465,7 @@ impl<J> Queue<J> {
             .expect("a lane with work has an entry")
     }
 
-    /// Takes no more. What has not begun is given back; what has runs to its end.
+    /// Stops taking work. Returns the work that has not begun; work in progress finishes.
     pub fn close(&mut self) -> Vec<Entry<J>> {
         self.closed = true;
         self.waiting = 0;

@@ -1,5 +1,5 @@
-//! The threads that work runs on. A thread takes what is next, polls it once,
-//! which is a slice, charges its lane for the processor time, and puts it back.
+//! The threads that run plugin work. A thread takes the next work, polls it once, which is
+//! a slice, charges the lane for the processor time, and returns the work to the queue.
 
 use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
@@ -17,15 +17,15 @@ use crate::domain::plugin::Digest;
 use crate::limits;
 use crate::plugin::error::EngineError;
 
-/// A piece of work. It gives way by being pending once: nothing wakes it, it is
-/// polled again when its turn comes.
+/// A piece of work. It yields by being pending once: no waker is needed, and it is polled
+/// again when its turn comes.
 pub struct Work {
     pub future: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Set before the future is dropped because too much is slow already.
+    /// Set before the future is dropped because too many calls are slow already.
     pub evicted: Arc<Evicted>,
 }
 
-/// Whether a piece of work was given up for the sake of others.
+/// Whether a piece of work was given up in favour of others.
 #[derive(Debug, Default)]
 pub struct Evicted(AtomicBool);
 
@@ -39,7 +39,7 @@ impl Evicted {
     }
 }
 
-/// Work that waits to begin, and work that has begun.
+/// The amount of work that waits to begin, and of work in progress.
 pub type Load = (usize, usize);
 
 pub struct Threads {
@@ -55,7 +55,10 @@ struct Shared {
 }
 
 impl Threads {
-    /// As many threads of each class.
+    /// Starts this many threads of each class.
+    ///
+    /// # Errors
+    /// Returns [`EngineError::Thread`] if a thread cannot be started.
     pub fn start(threads: usize, bounds: Bounds) -> Result<Self, EngineError> {
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue::new(bounds)),
@@ -83,7 +86,10 @@ impl Threads {
         Ok(started)
     }
 
-    /// Puts work into its lane's queue, or refuses at once.
+    /// Adds work to its lane's queue.
+    ///
+    /// # Errors
+    /// Returns [`Refused`] at once if the queue is full or closed.
     pub fn submit(
         &self,
         lane: &str,
@@ -101,11 +107,11 @@ impl Threads {
         Ok(())
     }
 
-    /// Takes no more work and drops what has not begun; what has ends by itself.
+    /// Stops taking work and drops work that has not begun. Work in progress finishes.
     pub fn close(&self) {
         let dropped = self.shared.lock().close();
         self.shared.wake_all();
-        // Their callers hear of it by the drop, outside the lock.
+        // Dropping the work notifies the callers, outside the lock.
         drop(dropped);
     }
 
@@ -137,14 +143,14 @@ impl Shared {
         self.slow.notify_all();
     }
 
-    /// Waking nobody is a system call all the same.
+    /// A notification without a waiting thread would still be a system call.
     fn wake(&self, class: Class) {
         if self.rests(class) {
             self.condition(class).notify_one();
         }
     }
 
-    /// Whether a thread of this class waits for work.
+    /// Returns whether a thread of this class waits for work.
     fn rests(&self, class: Class) -> bool {
         self.resting[class as usize].load(Ordering::Relaxed) > 0
     }
@@ -161,7 +167,7 @@ fn work(shared: &Shared, class: Class) {
             let more = !queue.is_empty();
             drop(queue);
             if more {
-                // Another thread of this class may find something too.
+                // Another thread of this class may find work too.
                 shared.wake(class);
             }
             let (polled, ran) = slice(&mut entry);
@@ -176,14 +182,15 @@ fn work(shared: &Shared, class: Class) {
                     over
                 }
             };
-            // Nobody is woken for what is not for them: mostly all of it is quick.
+            // Threads of the other class are woken only for work of that class: usually all
+            // of it is quick.
             let more = shared.rests(other) && queue.has_work_for(other);
             let done = queue.is_done();
             drop(queue);
-            // Dropping ends what is still suspended, which takes its time.
+            // Dropping ends suspended work, which takes time.
             drop(over);
             if more {
-                // What ended made room, and what was put back may be slow by now.
+                // Work that ended made room, and returned work may be slow by now.
                 shared.wake(other);
             }
             if done {
@@ -219,10 +226,10 @@ fn slice(entry: &mut Entry<Work>) -> (Polled, u64) {
     let polled = match polled {
         Ok(Poll::Pending) => Polled::GaveWay,
         Ok(Poll::Ready(())) => Polled::Ended,
-        // A panic is a defect of the host; the caller hears that no answer
-        // came, and the thread goes on.
+        // A panic is a defect of the host. The caller gets no answer, and the thread
+        // continues.
         Err(_) => {
-            tracing::error!("a plugin call panicked inside the host");
+            tracing::error!("plugin call panicked inside the host");
             Polled::Ended
         }
     };
@@ -234,7 +241,7 @@ thread_local! {
     static SLICE: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// Processor time that the slice on this thread has taken so far.
+/// Returns the processor time that the current slice on this thread has used so far.
 pub fn processor_time_of_slice() -> Duration {
     SLICE
         .get()
@@ -242,8 +249,8 @@ pub fn processor_time_of_slice() -> Duration {
         .unwrap_or_default()
 }
 
-/// To be awaited between the steps of the host's own work: ends the slice when
-/// it has lasted long enough.
+/// Ends the slice if it has lasted long enough. To be awaited between the steps of the
+/// host's own work.
 pub async fn give_way() {
     if processor_time_of_slice() < limits::SLICE {
         return;

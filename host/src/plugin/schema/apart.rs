@@ -1,6 +1,6 @@
-//! Where schemas are compiled and evaluated: in a child process of this program,
-//! which bounds its own memory and processor time before it reads a byte. What
-//! takes too long there ends there, and nothing that serves notices.
+//! Compiles and evaluates schemas in a child process of this program, which limits its own
+//! memory and processor time before it reads a byte. Work that takes too long ends there,
+//! and requests are not affected.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -16,17 +16,17 @@ use crate::plugin::compile::Compiler;
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// The schema's fault.
+    /// The schema is at fault.
     #[error("{0}")]
     Schema(String),
-    /// Not the schema's fault: ask again.
+    /// The schema is not at fault; a retry may succeed.
     #[error("{0}")]
     Host(String),
 }
 
 pub struct Apart {
     place: Compiler,
-    /// At once: more would only take turns on the same processors.
+    /// Checks at once: more would only share the same processors.
     permits: Semaphore,
 }
 
@@ -38,8 +38,12 @@ impl Apart {
         }
     }
 
-    /// What each of these configurations breaks. Without any, only whether the
-    /// schema is one.
+    /// Returns the faults of each of these configurations. Without configurations, only
+    /// checks whether the schema is valid.
+    ///
+    /// # Errors
+    /// Returns [`Refused::Schema`] if the schema cannot be used, and [`Refused::Host`] if
+    /// the check itself failed.
     pub async fn faults(
         &self,
         schema: &Bounded,
@@ -53,12 +57,14 @@ impl Apart {
                 schema: schema.text.clone(),
                 configs: rest[..taken].to_vec(),
             };
-            // With nothing to ask the schema is looked at all the same, once.
+            // Without configurations the schema is still checked once.
             if taken > 0 || configs.is_empty() {
                 match self.ask(question).await? {
                     Answer::Faults(faults) if faults.len() == taken => found.extend(faults),
                     Answer::Faults(_) => {
-                        return Err(Refused::Host("its check answered for others".to_owned()));
+                        return Err(Refused::Host(
+                            "the schema check answered for other configurations".to_owned(),
+                        ));
                     }
                     Answer::Refused(why) => return Err(Refused::Schema(why)),
                 }
@@ -90,8 +96,8 @@ impl Apart {
     }
 }
 
-/// How many of the first configurations are asked about at once, and why the one
-/// after them is not asked about at all.
+/// Returns how many of the first configurations are checked at once, and why the one after
+/// them is not checked at all.
 fn taken(schema: &Bounded, configs: &[Value]) -> (usize, Option<String>) {
     let mut left = limits::CONFIG_STEPS;
     for (index, config) in configs.iter().enumerate() {
@@ -114,7 +120,7 @@ async fn in_child(program: &std::path::Path, question: Vec<u8>) -> Result<Answer
         .arg("examine")
         .arg(limits::SCHEMA_CHECK_MEMORY_MIB.to_string())
         .arg(limits::SCHEMA_CHECK_SECONDS.to_string())
-        // The child sees none of the service's environment, which may hold keys.
+        // The child gets nothing of the service's environment, which may hold keys.
         .env_clear()
         .env("MALLOC_ARENA_MAX", "2")
         .stdin(Stdio::piped())
@@ -125,7 +131,8 @@ async fn in_child(program: &std::path::Path, question: Vec<u8>) -> Result<Answer
         .map_err(|error| host("cannot be started", error))?;
     let mut input = child.stdin.take().expect("it is piped");
     let asked = async {
-        // It reads all before it answers. Where it broke off, its end says more.
+        // The child reads everything before it answers. If it failed, its exit status says
+        // more.
         let _ = input.write_all(&question).await;
         drop(input);
         child.wait_with_output().await
@@ -136,8 +143,11 @@ async fn in_child(program: &std::path::Path, question: Vec<u8>) -> Result<Answer
         .map_err(|_| Refused::Schema(TOO_LONG.to_owned()))?
         .map_err(|error| host("cannot be waited for", error))?;
     if output.status.success() {
-        return serde_json::from_slice(&output.stdout)
-            .map_err(|error| Refused::Host(format!("its check answered no JSON: {error}")));
+        return serde_json::from_slice(&output.stdout).map_err(|error| {
+            Refused::Host(format!(
+                "the schema check did not answer with JSON: {error}"
+            ))
+        });
     }
     match output.status.code() {
         Some(code) => Err(Refused::Host(format!(
@@ -152,8 +162,8 @@ async fn in_child(program: &std::path::Path, question: Vec<u8>) -> Result<Answer
     }
 }
 
-/// For programs that only embed the library. It cannot be stopped, only left
-/// behind; what `Bounded` allows ends by itself.
+/// For programs that embed the library. The check cannot be stopped, only abandoned; the
+/// bounds of `Bounded` ensure that it ends.
 async fn on_thread(question: Question) -> Result<Answer, Refused> {
     let (say, said) = oneshot::channel();
     std::thread::Builder::new()
@@ -162,11 +172,15 @@ async fn on_thread(question: Question) -> Result<Answer, Refused> {
         .spawn(move || {
             let _ = say.send(answer(&question));
         })
-        .map_err(|error| Refused::Host(format!("no thread for the schema's check: {error}")))?;
+        .map_err(|error| {
+            Refused::Host(format!(
+                "no thread could be started for the schema check: {error}"
+            ))
+        })?;
     let patience = Duration::from_secs(limits::SCHEMA_CHECK_WALL_SECONDS);
     match tokio::time::timeout(patience, said).await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(_)) => Err(Refused::Schema("it broke its check".to_owned())),
+        Ok(Err(_)) => Err(Refused::Schema("it crashed the check".to_owned())),
         Err(_) => Err(Refused::Schema(TOO_LONG.to_owned())),
     }
 }

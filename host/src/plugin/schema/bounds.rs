@@ -1,9 +1,9 @@
-//! How much work a schema can make, found out before it is used. A few hundred
-//! bytes of nested `allOf` and `$ref` can ask for more steps than there is time,
-//! so a schema is taken as a graph: its parts, which of them look at the same
-//! value, and which look one level deeper. From that follows the most steps that
-//! one value of a configuration can cost, by the depth of the configuration. The
-//! walk itself is linear in the schema; what it cannot bound is refused in words.
+//! Bounds the work of a schema before it is used. A few hundred bytes of nested `allOf` and
+//! `$ref` can take more steps than there is time. So the schema is treated as a graph: its
+//! subschemas, which of them check the same value, and which check values one level deeper.
+//! From the graph follows the most steps that one value of a configuration can take, by the
+//! depth of the configuration. The analysis itself is linear in the size of the schema. A
+//! schema that it cannot bound is refused with a reason.
 
 use std::collections::HashMap;
 
@@ -15,12 +15,17 @@ use crate::limits;
 #[derive(Debug)]
 pub struct Bounded {
     pub text: String,
-    /// Most steps for one value, by the levels of the configuration below its root.
+    /// Most steps for one value, by the number of levels of the configuration below its
+    /// root.
     steps: Vec<u64>,
 }
 
 impl Bounded {
-    /// None is a schema of nothing: no configuration is taken.
+    /// Parses a schema and bounds its work. Returns `None` for an empty text: the plugin
+    /// takes no configuration.
+    ///
+    /// # Errors
+    /// Returns why the schema is refused.
     pub fn read(text: &str) -> Result<Option<Self>, String> {
         if text.trim().is_empty() {
             return Ok(None);
@@ -55,7 +60,10 @@ impl Bounded {
         }))
     }
 
-    /// The most steps that this configuration can cost, or why it is not looked at.
+    /// Returns the most steps that checking this configuration can take.
+    ///
+    /// # Errors
+    /// Returns why the configuration is too large to be checked.
     pub fn steps_for(&self, config: &Value) -> Result<u64, String> {
         let size = Size::of(config);
         if size.depth > limits::CONFIG_DEPTH {
@@ -80,7 +88,7 @@ impl Bounded {
     }
 }
 
-/// How large a value is.
+/// The size of a value.
 pub struct Size {
     pub values: u64,
     pub bytes: usize,
@@ -105,7 +113,7 @@ impl Size {
                 Value::Array(list) => left.extend(list.iter().map(|value| (value, depth + 1))),
                 Value::Object(fields) => {
                     for (name, value) in fields {
-                        // A name is a value of its own to `propertyNames`.
+                        // `propertyNames` checks a name as a value of its own.
                         size.values += 1;
                         size.bytes += name.len();
                         left.push((value, depth + 1));
@@ -118,8 +126,8 @@ impl Size {
     }
 }
 
-/// Keywords that make the meaning of a reference depend on more than the
-/// document and the place that it names.
+/// Keywords that make the target of a reference depend on more than the document and the
+/// path in it.
 const MOVING: [&str; 5] = [
     "$dynamicRef",
     "$dynamicAnchor",
@@ -128,7 +136,7 @@ const MOVING: [&str; 5] = [
     "$anchor",
 ];
 
-/// The published versions of the language.
+/// The published drafts of JSON Schema.
 const DRAFTS: [&str; 5] = [
     "json-schema.org/draft/2020-12/schema",
     "json-schema.org/draft/2019-09/schema",
@@ -137,7 +145,7 @@ const DRAFTS: [&str; 5] = [
     "json-schema.org/draft-04/schema",
 ];
 
-/// What can be refused without knowing which part of the text is a schema.
+/// Refuses faults that can be found without knowing which parts of the text are schemas.
 fn scan(schema: &Value) -> Result<(), String> {
     if let Some(draft) = schema.get("$schema") {
         let known = draft.as_str().is_some_and(|draft| {
@@ -178,7 +186,7 @@ fn scan_table(fields: &Map<String, Value>, depth: usize) -> Result<(), String> {
     for name in MOVING {
         if fields.get(name).is_some_and(|value| !value.is_object()) {
             return Err(format!(
-                "it uses `{name}`; a reference is a `$ref` to a place of the same schema, as \"#/$defs/name\""
+                "it uses `{name}`; a reference must be a `$ref` to a place of the same schema, such as \"#/$defs/name\""
             ));
         }
     }
@@ -208,37 +216,37 @@ fn scan_table(fields: &Map<String, Value>, depth: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The parts of a schema that can be reached from its root, which is the first.
+/// The subschemas that can be reached from the root, which is the first.
 struct Parts<'a> {
     root: &'a Value,
     parts: Vec<Part>,
-    /// By the address of the value within the document.
+    /// Numbers of subschemas, by the address of the value in the document.
     known: HashMap<usize, usize>,
-    /// Parts that are numbered and not read yet, with their number.
+    /// Subschemas that have a number and are not read yet.
     unread: Vec<(&'a Value, usize)>,
     patterns: usize,
 }
 
-/// One part: what it does itself, and which parts it asks.
+/// One subschema: its own steps, and the subschemas that it uses.
 #[derive(Default)]
 struct Part {
     own: u64,
-    /// They look at the same value.
+    /// Subschemas that check the same value.
     same: Vec<usize>,
-    /// `unevaluated…` looks again at what the parts beside it did.
+    /// `unevaluated…` repeats the work of the subschemas beside it.
     looks_again: bool,
     fields: Below,
     elements: Below,
-    /// They look at the names of fields.
+    /// Subschemas that check the names of fields.
     names: Vec<usize>,
 }
 
-/// Parts that look at values one level deeper.
+/// Subschemas that check values one level deeper.
 #[derive(Default)]
 struct Below {
-    /// At most one of them for each value.
+    /// At most one of them applies to each value.
     one: Vec<usize>,
-    /// All of them for each value.
+    /// All of them apply to each value.
     all: Vec<usize>,
 }
 
@@ -294,7 +302,7 @@ impl<'a> Parts<'a> {
         for (keyword, value) in fields {
             let list = || value.as_array().into_iter().flatten();
             let table = || value.as_object().into_iter().flat_map(Map::values);
-            // What it is to look for the fields or elements that are named.
+            // The cost of looking for the named fields or elements.
             part.own += match value {
                 Value::Array(list) => list.len() as u64,
                 Value::Object(fields) => fields.len() as u64,
@@ -353,7 +361,8 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// The part that a reference names: a place of this document, nothing else.
+    /// Returns the subschema that a reference names. Only places of this document are
+    /// allowed.
     fn target(&mut self, reference: &str) -> Result<usize, String> {
         let refused = |why: &str| {
             let shown: String = reference.chars().take(100).collect();
@@ -361,12 +370,12 @@ impl<'a> Parts<'a> {
         };
         let Some(pointer) = reference.strip_prefix('#') else {
             return Err(refused(
-                "leads out of it; only places of the same schema are followed, as \"#/$defs/name\"",
+                "leads out of it; only places of the same schema are followed, such as \"#/$defs/name\"",
             ));
         };
         if !pointer.is_empty() && !pointer.starts_with('/') {
             return Err(refused(
-                "is no JSON pointer; write the place, as \"#/$defs/name\"",
+                "is not a JSON pointer; write the place, such as \"#/$defs/name\"",
             ));
         }
         let pointer = percent_encoding::percent_decode_str(pointer)
@@ -379,8 +388,8 @@ impl<'a> Parts<'a> {
         self.number(target)
     }
 
-    /// The most steps for one value, the steps of all values above it included,
-    /// by how many levels there are.
+    /// Returns the most steps for one value, including the steps of all values below it, by
+    /// the number of levels.
     fn steps(&self) -> Result<Vec<u64>, String> {
         let order = self.inner_first()?;
         let none = Costs::default();
@@ -430,7 +439,7 @@ impl<'a> Parts<'a> {
         costs
     }
 
-    /// The parts in an order in which each comes after those that look at the
+    /// Returns the subschemas in an order in which each comes after those that check the
     /// same value for it.
     fn inner_first(&self) -> Result<Vec<usize>, String> {
         #[derive(Clone, Copy, PartialEq)]
@@ -442,7 +451,7 @@ impl<'a> Parts<'a> {
         let mut state = vec![State::New; self.parts.len()];
         let mut length = vec![0_usize; self.parts.len()];
         let mut order = Vec::with_capacity(self.parts.len());
-        // Names are looked at in the same turn, so they come first too.
+        // Names are checked together with the value, so they come first too.
         let inner = |number: usize| {
             let part: &Part = &self.parts[number];
             part.same.iter().chain(&part.names).copied()
@@ -458,7 +467,7 @@ impl<'a> Parts<'a> {
                                 State::New => path.push(other),
                                 State::Begun => {
                                     return Err(
-                                        "a part of it refers to itself without going deeper into the configuration: it would never end"
+                                        "a part of it refers to itself without going deeper into the configuration: evaluating it would never end"
                                             .to_owned(),
                                     );
                                 }
@@ -472,7 +481,7 @@ impl<'a> Parts<'a> {
                         length[number] = longest.map_or(0, |longest| longest + 1);
                         if length[number] > limits::CONFIG_SCHEMA_CHAIN {
                             return Err(format!(
-                                "more than {} parts of it look at one value through each other",
+                                "more than {} of its parts check one value through each other",
                                 limits::CONFIG_SCHEMA_CHAIN
                             ));
                         }
@@ -489,7 +498,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Steps by what the value is.
+/// Steps by the kind of the value.
 #[derive(Clone, Copy, Default)]
 struct Costs {
     leaf: u64,

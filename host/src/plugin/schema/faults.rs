@@ -1,7 +1,7 @@
-//! What a configuration breaks of its plugin's schema, for the person who wrote
-//! it: each fault with its place, in a few words. Of alternatives none of which
-//! fits, what each of them misses; never the configuration itself, which is in
-//! front of who reads this and may be long.
+//! The faults of a configuration, for the person who wrote it: each with its path and a
+//! short text. If none of several alternatives fits, the fault says what each of them
+//! misses. It never quotes the configuration itself, which the reader has and which may be
+//! long.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::limits;
 
-/// Bytes of what is said of one place.
+/// Most bytes of the text of one fault.
 const LONGEST: usize = 600;
 
-/// A place in a configuration, as a JSON pointer, and what is wrong there.
+/// A path in a configuration, as a JSON pointer, and what is wrong there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     pub place: String,
@@ -68,7 +68,7 @@ fn said(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Why one of several forms does not fit, with places below the one `above`.
+/// Returns why one of several alternatives does not fit, with paths relative to `above`.
 fn missed(above: &str, form: &[ValidationError<'_>]) -> String {
     let faults = form.iter().map(|error| {
         let place = error.instance_path().to_string();
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_forms_none_of_which_fits_each_says_what_it_misses() {
+    fn if_no_alternative_fits_each_one_reports_what_it_misses() {
         let schema = json!({
             "type": "object",
             "properties": {

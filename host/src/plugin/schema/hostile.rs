@@ -1,4 +1,4 @@
-//! Schemas that were made to do harm, and schemas by chance.
+//! Tests with malicious schemas and with random ones.
 
 use std::cell::Cell;
 
@@ -19,7 +19,7 @@ fn bounded(schema: &Value) -> Bounded {
         .expect("it is no schema of nothing")
 }
 
-/// Each level asks the next one so often for the same value.
+/// Each level applies the next one twice to the same value.
 fn doubling(levels: usize) -> Value {
     let mut definitions = serde_json::Map::new();
     for level in 0..levels {
@@ -38,7 +38,7 @@ fn references_that_double_the_work_at_each_level_are_refused() {
     assert!(why.contains("steps for one value"), "{why}");
     let why = refused(&doubling(45));
     assert!(why.contains("through each other"), "{why}");
-    // Also where each part has many beside it and few below it.
+    // Also if each subschema has many beside it and few below it.
     let mut nested = json!({});
     for _ in 0..14 {
         nested = json!({"allOf": [nested, {"allOf": vec![json!({"$ref": "#/$defs/a"}); 60]}]});
@@ -91,11 +91,11 @@ fn a_part_that_refers_to_itself_on_the_same_value_is_refused() {
 }
 
 #[test]
-fn what_leads_out_of_the_schema_is_refused() {
+fn a_reference_out_of_the_schema_is_refused() {
     for (schema, says) in [
         (json!({"$ref": "https://example.com/schema"}), "leads out"),
         (json!({"$ref": "file:///etc/passwd"}), "leads out"),
-        (json!({"$ref": "#name"}), "no JSON pointer"),
+        (json!({"$ref": "#name"}), "not a JSON pointer"),
         (json!({"$ref": "#/$defs/none"}), "names nothing"),
         (json!({"$dynamicRef": "#a"}), "$dynamicRef"),
         (json!({"properties": {"a": {"$id": "b"}}}), "below its root"),
@@ -107,7 +107,7 @@ fn what_leads_out_of_the_schema_is_refused() {
 }
 
 #[test]
-fn what_is_too_much_of_anything_is_refused() {
+fn a_schema_past_any_limit_is_refused() {
     let mut deep = json!({});
     for _ in 0..60 {
         deep = json!({"items": deep});
@@ -135,7 +135,7 @@ fn what_is_too_much_of_anything_is_refused() {
 }
 
 #[test]
-fn a_configuration_that_would_cost_too_much_is_not_looked_at() {
+fn a_configuration_that_would_cost_too_much_is_not_checked() {
     let schema = bounded(&doubling(6));
     let mut deep = json!(1);
     for _ in 0..20 {
@@ -153,7 +153,7 @@ fn a_configuration_that_would_cost_too_much_is_not_looked_at() {
 }
 
 #[test]
-fn a_regular_expression_that_needs_to_go_back_or_much_memory_is_refused() {
+fn a_regular_expression_with_look_around_or_much_memory_is_refused() {
     let said = |pattern: &str| {
         let schema = json!({"pattern": pattern}).to_string();
         answer(&Question {
@@ -234,10 +234,10 @@ impl Chance {
     }
 }
 
-/// What is taken is evaluated within its bound: here, within the time that a
-/// child would have for it. What is refused says why.
+/// Accepted schemas are evaluated within their bound: here, within the time that a child
+/// process would have. Refusals give a reason.
 #[test]
-fn fuzz_schemas_by_chance_are_refused_or_end() {
+fn fuzz_random_schemas_are_refused_or_terminate() {
     let taken = Cell::new(0);
     holds(500, any::<u64>(), |seed| {
         let mut chance = Chance::of(*seed);
@@ -275,9 +275,9 @@ fn fuzz_schemas_by_chance_are_refused_or_end() {
     assert!(taken > 50, "most cases say nothing: {taken} were taken");
 }
 
-/// Bytes that are no schema, or nearly one, never break the walk.
+/// Texts that are no schema, or nearly one, never break the analysis.
 #[test]
-fn fuzz_texts_by_chance_never_break_the_walk() {
+fn fuzz_random_texts_never_break_the_schema_analysis() {
     let whole = doubling(4).to_string();
     let words = [
         "\"", "{", "}", "[", "]", ":", ",", "#", "/", "$ref", "0", "allOf",

@@ -1,7 +1,7 @@
-//! Configurations against the schema that their plugin describes. The schema is a
-//! plugin's, so nothing of it runs here before it is known how much work it can
-//! make (`bounds`), and then not here: a child process under limits of its own
-//! evaluates it (`apart`), and says what does not fit in words (`faults`).
+//! Checks configurations against the schema that their plugin describes. A plugin supplies
+//! the schema, so nothing of it runs before its work is bounded (`bounds`). Then a child
+//! process evaluates it under limits of its own (`apart`) and reports what does not fit
+//! (`faults`).
 
 mod apart;
 mod bounds;
@@ -18,14 +18,15 @@ pub use self::bounds::Bounded;
 pub use self::faults::Fault;
 use crate::limits;
 
-/// What the child is asked: which of these configurations break the schema, and where.
+/// A question to the child process: which of these configurations break the schema, and
+/// where.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Question {
     pub schema: String,
     pub configs: Vec<Value>,
 }
 
-/// The faults of each configuration, or why the schema is no schema.
+/// The faults of each configuration, or why the schema is not valid.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Answer {
@@ -33,7 +34,7 @@ pub enum Answer {
     Refused(String),
 }
 
-/// Compiles and evaluates. To be called where it may be stopped.
+/// Compiles and evaluates a schema. To be called only where it can be stopped.
 pub fn answer(question: &Question) -> Answer {
     match compile(&question.schema) {
         Ok(schema) => Answer::Faults(
@@ -47,7 +48,7 @@ pub fn answer(question: &Question) -> Answer {
     }
 }
 
-/// Regular expressions run on the engine that takes time linear in its input.
+/// Regular expressions run on an engine that takes time linear in its input.
 fn compile(schema: &str) -> Result<Validator, String> {
     let schema: Value =
         serde_json::from_str(schema).map_err(|error| format!("it is not JSON: {error}"))?;
@@ -60,10 +61,11 @@ fn compile(schema: &str) -> Result<Validator, String> {
         .build(&schema)
         .map_err(|error| {
             let why = error.to_string();
-            // By the validator's words alone its author would look for a mistake of spelling.
+            // The validator's message alone would make the author look for a spelling
+            // mistake.
             if why.ends_with("is not a \"regex\"") {
                 return format!(
-                    "{why} that is taken: it is wrong, it looks around or back, or it needs more than {} KiB; write a simpler one",
+                    "{why} that is accepted: it is invalid, it uses look-around or back-references, or it needs more than {} KiB; write a simpler one",
                     limits::CONFIG_PATTERN_MEMORY >> 10
                 );
             }

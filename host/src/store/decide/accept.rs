@@ -1,4 +1,4 @@
-//! A delivery and its items: converted for the first time, or again.
+//! A delivery and its items: converted for the first time or again.
 
 use std::collections::HashSet;
 
@@ -22,19 +22,20 @@ pub(super) struct Context<'a> {
     pub workspace: WorkspaceId,
     pub received_at: Micros,
     pub ran: Option<&'a RanWith>,
-    /// `None`: for the first time.
+    /// `None`: the first conversion.
     pub mode: Option<Mode>,
-    /// Keys that items of this conversion have used: the first is their owner,
-    /// the next a repeat within the delivery.
+    /// Keys that items of this conversion have used. The first item owns a key; later
+    /// ones are duplicates within the delivery.
     pub used: HashSet<ClaimKey>,
 }
 
+/// Decides a delivery that came in.
 pub fn first(known: &mut Known, at: usize, new: &Acceptance) -> Result<Written, StoreError> {
     let delivery = &new.delivery;
     let result = &new.result;
     if known.deliveries.contains_key(&delivery.id) {
         return Err(StoreError::Inconsistent {
-            what: format!("delivery {} comes twice in one batch", delivery.id),
+            what: format!("delivery {} occurs twice in one batch", delivery.id),
         });
     }
     let bytes = u64::try_from(delivery.body.len()).unwrap_or(u64::MAX);
@@ -90,8 +91,8 @@ pub fn first(known: &mut Known, at: usize, new: &Acceptance) -> Result<Written, 
     Ok(evicting(finish(known, delivery.id, result.status), evicted))
 }
 
-/// A stored delivery converted again. Items that are finished stay; the others
-/// make room for what the conversion gave now.
+/// Decides a stored delivery that was converted again. Finished items stay; the others
+/// are replaced by the items of this conversion.
 pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreError> {
     let Some(delivery) = known.deliveries.get_mut(&new.delivery) else {
         return Ok(Written::Stale);
@@ -113,7 +114,7 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
     }
     if let Some(status) = result.status {
         if was_done && delivery.has_finished_items() {
-            // The leads are there: a failure now does not undo them.
+            // The leads exist: a failure now does not undo them.
             delivery.next_attempt_at = None;
             return Ok(finish(known, new.delivery, None));
         }
@@ -127,7 +128,7 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
             id: new.delivery,
             bytes: delivery.bytes,
             peer: delivery.peer,
-            // Its row changes with this batch.
+            // The row changes in this batch.
             leased: true,
         };
         let (workspace, connection) = (delivery.workspace, delivery.connection.clone());
@@ -142,7 +143,7 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
         delivery.presented = None;
         delivery.next_attempt_at = None;
         let only_looks = matches!(new.mode, Mode::Replay { apply: false });
-        // What stands was made by the version before.
+        // The stored items were made by the previous version.
         if !(only_looks && was_done && delivery.has_finished_items()) {
             delivery.ran.clone_from(&result.ran);
             delivery.notes.clone_from(&result.notes);
@@ -163,7 +164,7 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
                 delivery.held_until = part.until;
                 delivery.change.touch();
             }
-            // Places of parts to come are not free.
+            // The places of later parts are reserved.
             delivery.reserve(ITEMS_LAST_PLACE);
             context.used.clone_from(&part.used);
             let (first, last) = part.places;
@@ -187,9 +188,10 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
 /// The last place that a conversion can give an item.
 pub(super) const ITEMS_LAST_PLACE: u32 = limits::ITEMS_PER_DELIVERY as u32 - 1;
 
-/// More parts follow under the same claim: should they not, whoever claims it next
-/// converts it again. What a person has converted anew stays what it was. The row
-/// holds the delivery's bytes, so it is written only when it changes.
+/// Keeps the delivery waiting for the other parts, which follow under the same claim. If
+/// they do not follow, the next host to claim the delivery converts it again. A finished
+/// delivery that is replayed keeps its status. The row holds the delivery's bytes, so it is
+/// written only if it changes.
 fn wait_for_the_rest(delivery: &mut Delivery, now: Micros) {
     let done = matches!(
         delivery.status,
@@ -203,7 +205,7 @@ fn wait_for_the_rest(delivery: &mut Delivery, now: Micros) {
     }
 }
 
-/// Whoever held it has nothing to say about it.
+/// Releases a delivery unchanged.
 pub fn release(known: &mut Known, id: DeliveryId, lease: Lease) -> Written {
     match known.deliveries.get_mut(&id) {
         Some(delivery) if delivery.held && delivery.lease == lease.0 => {
@@ -233,7 +235,7 @@ pub(super) fn item_of(
             let item = Item::with_message(ItemStatus::Invalid, None, &problem.to_string());
             (index, item)
         }
-        // Decided again it changes nothing: an event says the same however often.
+        // Idempotent: deciding an event again has no further effect.
         ItemResult::Event(new) => (index, event::decide(known, new)),
         ItemResult::Unrouted(message) => {
             let item = Item::with_message(ItemStatus::Unrouted, None, message);
@@ -257,7 +259,7 @@ fn fetch_of(
             let own = claim.delivery == context.delivery
                 && (claim.item == index || (context.mode.is_some() && first_use));
             if own && claim.deal.is_some() {
-                // Finished before: what was stored stays, at its own place.
+                // Finished before: the stored item stays at its own place.
                 if let Some(item) = stored(known, context.delivery, claim.item) {
                     return Ok((claim.item, item));
                 }
@@ -281,10 +283,7 @@ fn fetch_of(
     let request = request_text(&fetch.request)?;
     let Some(ran) = context.ran.cloned() else {
         return Err(StoreError::Inconsistent {
-            what: format!(
-                "a fetch of delivery {} without its plugin",
-                context.delivery
-            ),
+            what: format!("a fetch of delivery {} lacks its plugin", context.delivery),
         });
     };
     let lease = known
@@ -317,14 +316,14 @@ fn fetch_of(
     ))
 }
 
-/// A fetch's request as it is stored.
+/// Returns a fetch's request as it is stored.
 pub(super) fn request_text(request: &HttpRequest) -> Result<String, StoreError> {
     serde_json::to_string(request).map_err(|_| StoreError::Inconsistent {
-        what: "a fetch's request that is no JSON".to_owned(),
+        what: "cannot serialise the request of a fetch".to_owned(),
     })
 }
 
-/// The item as it is stored, when it is.
+/// Returns the stored item, if it exists.
 pub(super) fn stored(known: &Known, delivery: DeliveryId, index: u32) -> Option<Item> {
     known
         .deliveries
@@ -335,7 +334,8 @@ pub(super) fn stored(known: &Known, delivery: DeliveryId, index: u32) -> Option<
         .cloned()
 }
 
-/// The asked place, or one past the last when a finished item has it.
+/// Returns the requested place, or one past the last place if a finished item occupies
+/// it.
 pub(super) fn free_place(known: &Known, delivery: DeliveryId, index: u32) -> u32 {
     let taken = stored(known, delivery, index).is_some_and(|item| item.is_finished());
     if taken {
@@ -345,7 +345,7 @@ pub(super) fn free_place(known: &Known, delivery: DeliveryId, index: u32) -> u32
     }
 }
 
-/// One past the delivery's last item.
+/// Returns the place after the delivery's last item.
 pub(super) fn next_place(known: &Known, delivery: DeliveryId) -> u32 {
     known
         .deliveries
@@ -357,7 +357,7 @@ pub(super) fn next_place(known: &Known, delivery: DeliveryId) -> u32 {
         .map_or(0, |last| last + 1)
 }
 
-/// A finished item is never replaced by one that is not.
+/// Stores the item, except that a finished item is never replaced by an unfinished one.
 fn put(known: &mut Known, delivery: DeliveryId, index: u32, mut item: Item) {
     let Some(delivery) = known.deliveries.get_mut(&delivery) else {
         return;
@@ -371,8 +371,8 @@ fn put(known: &mut Known, delivery: DeliveryId, index: u32, mut item: Item) {
     delivery.items.insert(index, item);
 }
 
-/// Takes what is not finished at these places away, with its fetches and the keys
-/// that they hold.
+/// Removes the unfinished items at these places, with their fetches and the keys that
+/// those hold.
 fn drop_unfinished(known: &mut Known, id: DeliveryId, places: impl Fn(u32) -> bool) {
     let Some(delivery) = known.deliveries.get_mut(&id) else {
         return;
@@ -389,7 +389,7 @@ fn drop_unfinished(known: &mut Known, id: DeliveryId, places: impl Fn(u32) -> bo
     }
 }
 
-/// The fetch of an item is over; its key is free unless a deal came of it.
+/// Ends the fetch of an item. Its key is released unless a deal was made for it.
 pub(super) fn drop_fetch(known: &mut Known, id: DeliveryId, index: u32) {
     if let Some(fetch) = known.fetches.get_mut(&(id, index)) {
         fetch.change = Change::Removed;
@@ -400,7 +400,7 @@ pub(super) fn drop_fetch(known: &mut Known, id: DeliveryId, index: u32) {
     }
 }
 
-/// The delivery's status, from the conversion or from its items.
+/// Sets the delivery's status, from the conversion or from its items.
 pub(super) fn finish(known: &mut Known, id: DeliveryId, status: Option<DeliveryStatus>) -> Written {
     let Some(delivery) = known.deliveries.get_mut(&id) else {
         return Written::Stale;
@@ -410,7 +410,7 @@ pub(super) fn finish(known: &mut Known, id: DeliveryId, status: Option<DeliveryS
     Written::Done(delivery.outcome(id))
 }
 
-/// A stored delivery that was not in quarantine comes into it.
+/// Returns whether a stored delivery enters the quarantine.
 pub(super) fn enters_quarantine(delivery: &Delivery, status: DeliveryStatus) -> bool {
     status == DeliveryStatus::Quarantined && delivery.status != DeliveryStatus::Quarantined
 }

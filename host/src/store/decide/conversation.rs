@@ -1,4 +1,4 @@
-//! A conversation: found or begun, moved by what goes out and comes in, ended by
+//! A conversation: found or begun, changed by sent and received messages, and ended by
 //! time. Its status follows from its times (`domain::conversation`).
 
 use std::collections::hash_map::Entry;
@@ -14,11 +14,12 @@ use crate::domain::message::earliest;
 use crate::domain::time::Micros;
 use crate::store::{Channel, Elapse, Written};
 
-/// What a message that goes out says of its conversation.
+/// What an outgoing message says about its conversation.
 pub(super) struct Opening<'a> {
     pub contact: ContactId,
     pub source: Option<&'a str>,
-    /// What it is about; `None`: the contact's newest open deal, if nothing is known.
+    /// The deal it is about. `None`: the conversation's deal, or else the contact's
+    /// newest open deal.
     pub deal: Option<DealId>,
     pub transfer: bool,
     pub special_instructions: Option<&'a str>,
@@ -35,12 +36,12 @@ impl Conversation {
         })
     }
 
-    /// When time next changes it.
+    /// The next time at which time changes the conversation.
     pub fn due_at(&self) -> Option<Micros> {
         [self.respond_by, self.close_by].into_iter().flatten().min()
     }
 
-    /// Nobody waits for an answer any more.
+    /// Returns whether no answer is awaited any more.
     fn is_settled(&self) -> bool {
         [
             self.answered_at,
@@ -52,7 +53,7 @@ impl Conversation {
         .any(Option::is_some)
     }
 
-    /// Something was written then: it goes on for a while.
+    /// Notes a message at this time, which keeps the conversation open for a while.
     fn moved(&mut self, at: Micros, idle_after: i64) {
         self.last_message_at = self.last_message_at.max(Some(at));
         if self.closed_at.is_none() {
@@ -61,7 +62,7 @@ impl Conversation {
     }
 }
 
-/// The conversation that a message goes out in: the open one, or a new one.
+/// Returns the conversation for an outgoing message: the open one, or a new one.
 pub(super) fn for_sending(
     known: &mut Known,
     channel: &Channel,
@@ -100,8 +101,8 @@ pub(super) fn for_sending(
     id
 }
 
-/// The conversation that a message came in to: that of the message which it
-/// answers, the open one, or a new one.
+/// Returns the conversation of an incoming message: that of the message it answers, the
+/// open one, or a new one.
 pub(super) fn for_receiving(
     known: &mut Known,
     channel: &Channel,
@@ -126,7 +127,7 @@ pub(super) fn for_receiving(
             conversation.first_message_at = Some(at);
         }
         if let Some(messaged_at) = conversation.messaged_at {
-            // The first answer may be the second to come.
+            // The first answer may arrive second.
             let is_first = conversation
                 .answered_at
                 .is_none_or(|known| (messaged_at..known).contains(&at));
@@ -182,8 +183,8 @@ fn begin(
     id
 }
 
-/// The channel took a message of the instance then: the conversation has begun,
-/// and waits for an answer unless it had one.
+/// Notes that the channel accepted a message of the instance at this time: the
+/// conversation has begun, and awaits an answer unless it had one.
 pub(super) fn taken(known: &mut Known, channel: &Channel, id: ConversationId, at: Micros) {
     let Some(conversation) = known.dialogue.conversations.get_mut(&id) else {
         return;
@@ -198,8 +199,8 @@ pub(super) fn taken(known: &mut Known, channel: &Channel, id: ConversationId, at
     known.dialogue.touch_conversation(id);
 }
 
-/// A message of the instance that was stored then never went out. If it was the
-/// first and nothing else did, what comes in answers nothing.
+/// Notes that a message stored at this time never went out. If it was the first one and
+/// no other went out, incoming messages are not answers.
 pub(super) fn not_taken(known: &mut Known, id: ConversationId, stored_at: Micros) {
     if let Some(conversation) = known.dialogue.conversations.get_mut(&id)
         && conversation.messaged_at == Some(stored_at)
@@ -211,7 +212,7 @@ pub(super) fn not_taken(known: &mut Known, id: ConversationId, stored_at: Micros
     }
 }
 
-/// Time has passed for it.
+/// Applies the deadlines that have passed.
 pub(super) fn elapse(known: &mut Known, elapse: &Elapse) -> Written {
     let now = known.now;
     let id = elapse.conversation;
@@ -241,7 +242,7 @@ pub(super) fn elapse(known: &mut Known, elapse: &Elapse) -> Written {
     Written::Elapsed(unanswered || idle)
 }
 
-/// Ends it, unless it has ended. What comes next begins another.
+/// Closes the conversation if it is open. The next message begins a new one.
 pub(super) fn close(known: &mut Known, id: ConversationId) {
     let now = known.now;
     let Some(conversation) = known.dialogue.conversations.get_mut(&id) else {
@@ -272,7 +273,7 @@ mod tests {
     use crate::store::SendOutcome;
 
     #[test]
-    fn an_answered_conversation_waits_for_no_other_answer() {
+    fn an_answered_conversation_awaits_no_further_answer() {
         let known = &mut known();
         let id = notify(known, notification());
         let contact = message(known, id).contact;
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_conversation_has_nothing_due_whatever_comes() {
+    fn a_closed_conversation_never_has_anything_due() {
         let known = &mut known();
         let id = notify(known, notification());
         let (workspace, at) = (channel().workspace, message(known, id).conversation);
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_went_out_is_not_answered_unless_another_message_did() {
+    fn a_message_that_never_went_out_is_not_answered_unless_another_did() {
         let refused = || SendOutcome::Refused(super::super::sample::error("131026", ""));
         let known = &mut known();
         let first = notify(known, notification());

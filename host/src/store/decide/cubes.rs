@@ -1,4 +1,4 @@
-//! Which zones have a cube of local days in which builds: pure, for every store.
+//! Which time zones get a cube of local days in which builds: pure, for every store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,13 @@ use crate::domain::zone;
 use crate::limits;
 use crate::store::{Build, Cube, ZoneUse};
 
-/// A cube as a store has it.
+/// A stored cube.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CubeRow {
     pub zone: String,
-    /// The version of the rules that its days are by.
+    /// The version of the zone's rules by which its days were formed.
     pub tzdata: String,
-    /// It has the slots before this one.
+    /// The cube contains the slots before this one.
     pub filled: Slot,
 }
 
@@ -25,19 +25,19 @@ impl CubeRow {
     }
 }
 
-/// What is to be done so that each build has the cubes that its workspace needs.
+/// What to do so that each build has the cubes that its workspace needs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Due {
-    /// Cubes that nobody needs, or of other rules.
+    /// Cubes that are not needed, or that follow other rules.
     pub gone: Vec<Cube>,
-    /// Cubes to be begun; some of them have to go first.
+    /// Cubes to begin. Some of them must be removed first.
     pub new: Vec<Cube>,
-    /// Those that are not whole, the new ones included.
+    /// Incomplete cubes, including the new ones.
     pub making: Vec<Cube>,
 }
 
-/// `builds`: all that are not retired, with their cubes. `uses`: all that is known
-/// of zones that are asked for.
+/// Returns what is due. `builds`: all builds that are not retired, with their cubes.
+/// `uses`: all noted uses of time zones.
 pub fn due(builds: &[(Build, Vec<CubeRow>)], uses: &[ZoneUse], tzdata: &str, now: Micros) -> Due {
     let mut due = Due::default();
     let mut wanted: BTreeMap<WorkspaceId, BTreeSet<&str>> = BTreeMap::new();
@@ -71,8 +71,8 @@ pub fn due(builds: &[(Build, Vec<CubeRow>)], uses: &[ZoneUse], tzdata: &str, now
     due
 }
 
-/// The default zone, and as many more as there is room for: those that have a cube
-/// already before others, so that zones do not take each other's place in turn.
+/// Returns the default zone, and as many more as there is room for. Zones that already
+/// have a cube come first, so that zones do not keep replacing each other.
 fn zones_of<'a>(
     workspace: WorkspaceId,
     builds: &'a [(Build, Vec<CubeRow>)],
@@ -103,13 +103,13 @@ fn zones_of<'a>(
         .collect()
 }
 
-/// Nobody has asked for the zone for so long that it is forgotten.
+/// Returns whether the zone has not been used for so long that it is forgotten.
 pub fn is_unused(used: &ZoneUse, now: Micros) -> bool {
     used.used_at.plus(limits::ZONE_UNUSED_MICROS) <= now
 }
 
-/// Whoever asks is not answered more slowly by the build than by the one that serves:
-/// it has each cube that is whole there.
+/// Returns whether the build has every complete cube of the serving build, so that no
+/// request becomes slower when it takes over.
 pub fn may_take_over(making: &[CubeRow], serving: &[CubeRow]) -> bool {
     let mut whole = serving.iter().filter(|cube| cube.is_whole());
     whole.all(|cube| making.contains(cube))
@@ -168,7 +168,7 @@ mod tests {
     fn a_ninth_zone_waits_until_another_is_not_asked_for() {
         let names: Vec<String> = (0..8).map(|number| format!("Zone/{number}")).collect();
         let mut uses: Vec<ZoneUse> = names.iter().map(|name| used(name, 5)).collect();
-        // The first seven have cubes; the eighth is asked for more often.
+        // The first seven have cubes; the eighth is requested more often.
         uses[7].requests = 50;
         let mut cubes: Vec<CubeRow> = names[..7].iter().map(|name| row(name, Slot::END)).collect();
         cubes.push(row(zone::DEFAULT, Slot::END));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn cubes_of_other_rules_are_made_anew() {
+    fn cubes_of_other_zone_rules_are_rebuilt() {
         let builds = [(build(1), vec![row(zone::DEFAULT, Slot::END)])];
         let due = due(&builds, &[], "2027a", NOW);
         assert_eq!(zones(&due.gone), [zone::DEFAULT]);

@@ -1,10 +1,10 @@
-//! What is known of conversations and messages while a batch is decided: loaded
-//! under the write lock, changed in memory, saved by the store. Rows that are
-//! stamped remember the order in which they changed first, and are saved in that
-//! order: a conversation that closes before the next one of its two opens.
+//! The conversations and messages that a batch is decided on: loaded under the write
+//! lock, changed in memory, saved by the store. Stamped rows are saved in the order in
+//! which they first changed: for example, a conversation that closes comes before the
+//! next one of the same contact and instance that opens.
 //!
-//! Which rows a store loads into each field is said by the methods of
-//! [`Needs`](super::Needs) that are named beside it.
+//! The methods of [`Needs`](super::Needs) that are named beside each field say which rows
+//! a store loads into it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -24,14 +24,14 @@ pub type ReferenceKey = (ConnectionId, String);
 
 #[derive(Debug, Default)]
 pub struct Dialogue {
-    /// `Needs::conversations_of`, `Needs::talks_of` and the open ones of
-    /// `Needs::deal_talks`, by [`Dialogue::know_conversation`].
+    /// `Needs::conversations_of`, `Needs::talks_of`, and the open conversations of
+    /// `Needs::deal_talks`, added by [`Dialogue::know_conversation`].
     pub conversations: HashMap<ConversationId, Conversation>,
-    /// The open one of a contact and an instance, where there is one.
+    /// The open conversation of a contact and an instance, if there is one.
     pub open: HashMap<(ContactId, AgentId), ConversationId>,
     /// `Needs::messages_of`.
     pub messages: HashMap<MessageId, Message>,
-    /// Those of the messages, where there is one.
+    /// The sends of the messages, if there are any.
     pub sends: HashMap<MessageId, Send>,
     /// `Needs::references`.
     pub references: HashMap<ReferenceKey, Reference>,
@@ -39,28 +39,28 @@ pub struct Dialogue {
     pub errors: HashMap<MessageErrorId, MessageError>,
     /// `Needs::idempotency`.
     pub idempotency: HashMap<IdempotencyKey, Remembered>,
-    /// Until when sends wait: of a contact, or of the whole number: `Needs::holds_of`.
-    /// Some may be over.
+    /// The ends of holds on a contact or on the whole number: `Needs::holds_of`. Some may
+    /// have passed.
     pub holds: HashMap<(ConnectionId, Option<ContactId>), Micros>,
-    /// The newest open deal of a contact, where there is one: the contacts of
+    /// The newest open deal of a contact, if there is one, for the contacts of
     /// `Needs::talks_of`.
     pub newest_deals: HashMap<ContactId, DealId>,
-    /// `Needs::tickets`, and the live ones of `Needs::handed_of` and
-    /// `Needs::handed_deals_of`, by [`Dialogue::know_ticket`].
+    /// `Needs::tickets`, and the live tickets of `Needs::handed_of` and
+    /// `Needs::handed_deals_of`, added by [`Dialogue::know_ticket`].
     pub tickets: HashMap<TicketId, Ticket>,
-    /// The one of a conversation that is not resolved, where there is one.
+    /// The unresolved ticket of a conversation, if there is one.
     pub live_tickets: HashMap<ConversationId, TicketId>,
-    /// The one of a deal, without a conversation, that is not resolved.
+    /// The unresolved ticket of a deal, without a conversation.
     pub live_deal_tickets: HashMap<DealId, TicketId>,
 
-    // What came of it, beside the rows above.
+    // The results, besides the rows above.
     pub changed_conversations: Vec<ConversationId>,
     pub changed_messages: Vec<MessageId>,
     pub changed_errors: Vec<MessageErrorId>,
     pub changed_tickets: Vec<TicketId>,
-    /// New ones, or other ends of known ones: the later end is kept.
+    /// New holds, or new ends of known ones. The later end is kept.
     pub new_holds: Vec<NewHold>,
-    /// For the stored lists, in this order: [`TemplateState::change`].
+    /// Applied to the stored lists in this order: [`TemplateState::change`].
     pub template_changes: Vec<TemplateState>,
 }
 
@@ -73,7 +73,7 @@ pub struct NewHold {
     pub until: Micros,
 }
 
-/// A message that is not out yet, or of which nobody knows.
+/// A message that is not out yet or whose outcome is unknown.
 #[derive(Clone, Debug)]
 pub struct Send {
     pub workspace: WorkspaceId,
@@ -84,11 +84,11 @@ pub struct Send {
     pub payload: String,
     pub state: SendState,
     pub attempts: u32,
-    /// Of a waiting one; of one that is being sent, when its lease ends.
+    /// When a waiting send is due, or when the lease of a running send ends.
     pub due_at: Option<Micros>,
     pub until: Micros,
     pub lease: i64,
-    /// Of one that somebody holds, though it may be over.
+    /// The end of its lease, which may have passed.
     pub lease_until: Option<Micros>,
     pub change: Change,
 }
@@ -116,32 +116,33 @@ impl SendState {
     }
 }
 
-/// Which message a channel's id is, or what was said of one that is not known.
+/// The message of a channel's id, or what was reported about an id whose message is not
+/// known.
 #[derive(Clone, Debug)]
 pub struct Reference {
     pub workspace: WorkspaceId,
     pub message: Option<MessageId>,
-    /// While the message is not known.
+    /// Collected while the message is not known.
     pub progress: Progress,
     pub recipient_id: Option<String>,
-    /// Forgotten then, unless the message is known.
+    /// Removed at this time, unless the message is known by then.
     pub until: Option<Micros>,
     pub change: Change,
 }
 
-/// A request that a partner named.
+/// A request with an idempotency key.
 #[derive(Clone, Debug)]
 pub struct Remembered {
     pub fingerprint: String,
     pub message: Option<MessageId>,
     /// None while it is running.
     pub answer: Option<StoredAnswer>,
-    /// Forgotten then.
+    /// Removed at this time.
     pub until: Micros,
     pub change: Change,
 }
 
-/// A state that the provider told of, before the list is asked for again.
+/// A template's state that the provider reported, before the list is fetched again.
 #[derive(Clone, Debug)]
 pub struct TemplateState {
     pub connection: ConnectionId,
@@ -152,7 +153,7 @@ pub struct TemplateState {
 }
 
 impl TemplateState {
-    /// Changes the template in a stored list; whether it is another list then.
+    /// Changes the template in a stored list. Returns whether the list changed.
     pub fn change(&self, templates: &mut [Template]) -> bool {
         let mut changed = false;
         for template in templates {
@@ -169,7 +170,7 @@ impl TemplateState {
 }
 
 impl Message {
-    /// What statuses have said of it.
+    /// Returns the progress that statuses have reported.
     pub fn progress(&self) -> Progress {
         Progress {
             accepted_at: self.metadata.accepted_at,
@@ -181,7 +182,7 @@ impl Message {
         }
     }
 
-    /// Adds what a status says; whether that was news. Its state follows.
+    /// Adds what a status reports, and updates the state. Returns whether it was new.
     pub fn absorb(&mut self, said: &Progress) -> bool {
         let mut progress = self.progress();
         if !progress.merge(said) {
@@ -202,14 +203,14 @@ impl Message {
 }
 
 impl Dialogue {
-    /// The send of a message that is not over.
+    /// Returns the send of a message, unless it is over.
     pub fn live_send(&self, id: MessageId) -> Option<&Send> {
         self.sends
             .get(&id)
             .filter(|send| send.change != Change::Removed)
     }
 
-    /// A conversation as it is stored.
+    /// Adds a conversation as it is stored.
     pub fn know_conversation(&mut self, id: ConversationId, conversation: Conversation) {
         if let (Some(agent), None) = (conversation.agent, conversation.closed_at) {
             self.open.insert((conversation.contact, agent), id);
@@ -217,7 +218,8 @@ impl Dialogue {
         self.conversations.insert(id, conversation);
     }
 
-    /// Of a deal, oldest first: also those that are about it since this batch.
+    /// Returns the open conversations of a deal, oldest first, including those that are
+    /// about it since this batch.
     pub fn open_talks(&self, deal: DealId) -> Vec<ConversationId> {
         let is_open = |conversation: &&Conversation| {
             conversation.deal == Some(deal) && conversation.closed_at.is_none()
@@ -232,7 +234,8 @@ impl Dialogue {
         talks
     }
 
-    /// The conversation has changed: it gets a stamp after those that changed before it.
+    /// Marks the conversation as changed. It gets a stamp after those that changed before
+    /// it.
     pub fn touch_conversation(&mut self, id: ConversationId) {
         if let Some(conversation) = self.conversations.get_mut(&id) {
             if conversation.change == Change::None {
@@ -242,8 +245,8 @@ impl Dialogue {
         }
     }
 
-    /// What analytics counts of a deal: its conversations and its tickets. In one order
-    /// on every store.
+    /// Marks what analytics counts of a deal as changed: its conversations and its
+    /// tickets. The order is the same on every store.
     pub fn touch_counted_of(&mut self, deal: DealId) {
         let talks = self.conversations.iter();
         let talks = talks.filter(|(_, talk)| talk.deal == Some(deal));
@@ -287,7 +290,7 @@ impl Dialogue {
         self.changed_messages.push(id);
     }
 
-    /// A ticket as it is stored, or a new one.
+    /// Adds a ticket as it is stored, or a new one.
     pub fn know_ticket(&mut self, id: TicketId, ticket: Ticket) {
         if ticket.resolved_at.is_none() {
             match (ticket.conversation, ticket.deal) {

@@ -1,5 +1,5 @@
-//! A known lead against what its source says now. What a person edited since
-//! is left as it is, and the diff says so.
+//! Compares a known lead with what its source says now. Fields that a person has edited
+//! since are left unchanged, and the diff reports them as such.
 
 use serde_json::{Map, Value, json};
 
@@ -11,11 +11,11 @@ use crate::domain::id::{ContactId, DealId, DeliveryId};
 use crate::domain::json::length;
 use crate::store::{FieldDiff, NewLead};
 
-/// What differs, written when `apply`. A field that the lead does not speak of
-/// is no difference, nor is one that the deal has no room for: that is told in the
-/// notes of the delivery which the lead came in.
+/// Returns the differences, which are written if `apply` is set. A field that the lead
+/// does not mention is not a difference. A field that does not fit into the deal is not
+/// one either; the notes of the delivery that brought the lead report it.
 ///
-/// `person` is whom the lead is about; `None`: the deal's.
+/// `person` is the contact of the lead. `None`: that of the deal.
 pub(super) fn compare(
     known: &mut Known,
     delivery: DeliveryId,
@@ -54,7 +54,7 @@ pub(super) fn compare(
             .iter()
             .any(|one| one.applied && one.field == test)
         {
-            // Their rows are as before, and analytics hears of them.
+            // Their rows do not change, but analytics must count them again.
             known.dialogue.touch_counted_of(deal_id);
         }
     }
@@ -91,8 +91,8 @@ pub(super) fn compare(
     diff.found
 }
 
-/// Whether what stands in the contact is this lead's to change: nothing does, or
-/// the lead itself said it before. What another lead of the same person said stays.
+/// Returns whether the contact's value may be changed by this lead: it is empty, or this
+/// lead set it before. Values of another lead of the same person stay.
 fn is_own(said_before: Option<&Value>, field: &str, stands: &Option<String>) -> bool {
     let (Some(said), Some(stands)) = (said_before, stands) else {
         return true;
@@ -104,7 +104,7 @@ fn is_own(said_before: Option<&Value>, field: &str, stands: &Option<String>) -> 
     }
 }
 
-/// The prop that says that the source deleted the lead.
+/// The property that marks a deal whose lead the source deleted.
 const SOURCE_DELETED: &str = "sourceDeleted";
 
 pub(super) fn mark_deleted(known: &mut Known, deal_id: DealId) -> Vec<FieldDiff> {
@@ -125,8 +125,8 @@ pub(super) fn mark_deleted(known: &mut Known, deal_id: DealId) -> Vec<FieldDiff>
     }]
 }
 
-/// Whether the properties with this one among them are within their bytes. Those that
-/// are over them since before may become less.
+/// Returns whether the properties stay within their limit of bytes with this one.
+/// Properties that already exceed it may shrink.
 fn has_room(props: &Map<String, Value>, key: &str, value: &Value) -> bool {
     let before = props.get(key).map_or(0, length);
     let now = length(value);
@@ -138,7 +138,7 @@ fn has_room(props: &Map<String, Value>, key: &str, value: &Value) -> bool {
 struct Differences {
     apply: bool,
     found: Vec<FieldDiff>,
-    /// Fields that have no room in their row.
+    /// Fields that do not fit into their row.
     no_room: Vec<String>,
     prefix: &'static str,
     edited: Vec<String>,
@@ -157,7 +157,7 @@ impl Differences {
         }
     }
 
-    /// What follows is about this row.
+    /// The next calls are about this row.
     fn of(&mut self, prefix: &'static str, edited: &[String]) {
         self.prefix = prefix;
         self.edited = edited.to_vec();
@@ -167,7 +167,7 @@ impl Differences {
         std::mem::take(&mut self.changed)
     }
 
-    /// Notes a difference; true when it is to be written.
+    /// Notes a difference. Returns whether it is to be written.
     fn field(&mut self, name: &str, before: Value, after: Value) -> bool {
         if before == after {
             return false;
@@ -192,7 +192,7 @@ impl Differences {
     }
 
     fn props(&mut self, props: &mut Map<String, Value>, now: &Map<String, Value>) {
-        // What may be long comes last.
+        // Properties that may be long come last.
         let (last, first): (Vec<_>, Vec<_>) = now.iter().partition(|(key, _)| *key == ATTRIBUTES);
         for (key, value) in first.into_iter().chain(last) {
             let name = format!("props.{key}");

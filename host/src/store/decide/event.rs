@@ -1,4 +1,4 @@
-//! One event of a channel's webhook: to whom it speaks, and what became of it.
+//! One event of a channel's webhook: its addressee and its result.
 
 use super::dialogue::TemplateState;
 use super::known::{Item, Known};
@@ -39,7 +39,7 @@ pub(super) fn decide(known: &mut Known, new: &NewEvent) -> Item {
             status,
             reason,
         } => {
-            // Without a status it only says that the list is to be asked for again.
+            // Without a status the event only means that the list is to be fetched again.
             if !status.is_empty() {
                 known.dialogue.template_changes.push(TemplateState {
                     connection: channel.connection.clone(),
@@ -56,7 +56,7 @@ pub(super) fn decide(known: &mut Known, new: &NewEvent) -> Item {
             opt_out: true,
             at,
         } => {
-            // Also of somebody who is not known yet: so that nobody writes first.
+            // Also for an unknown person, so that they are never written to first.
             let said = Said {
                 keys: contact_keys,
                 ..Said::default()
@@ -92,9 +92,10 @@ pub(super) fn decide(known: &mut Known, new: &NewEvent) -> Item {
     }
 }
 
-/// The contact has another number, and is found by the one before too; whether that
-/// is news. What a person wrote stays, and so does the number when an older change is
-/// told again: its keys are known, and its first number is not the contact's any more.
+/// Applies a change of a contact's number. The contact is still found by the previous
+/// number. Returns whether it was new. A number that a person edited stays. So does the
+/// current number if an older change is repeated: its keys are known, and its old number
+/// is not the contact's any more.
 fn renumber(
     known: &mut Known,
     channel: &Channel,
@@ -143,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_a_person_wrote_stays_though_another_is_told() {
+    fn an_edited_number_stays_when_another_is_reported() {
         let known = &mut known();
         let id = notify(known, notification());
         let contact = sample::message(known, id).contact;

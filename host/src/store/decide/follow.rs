@@ -1,9 +1,9 @@
-//! What leads from one row of a dialogue to the next, so that every store follows
-//! it alike. A store loads in this order, each step with what the steps before it
-//! found: contact keys with their contacts, references and idempotency rows; the
-//! tickets that are named; the messages with their sends; the conversations, also
-//! the open ones of deals; the live tickets; the contacts and the rows of the
-//! report; deals and holds. A store that locks does so in an order of its own.
+//! How one row of a dialogue leads to the next, so that every store follows it in the
+//! same way. A store loads in this order, each step with the results of the steps before
+//! it: contact keys with their contacts, references and idempotency rows; the named
+//! tickets; the messages with their sends; the conversations, including the open ones of
+//! deals; the live tickets; the contacts and the rows of the report; deals and holds. A
+//! store that locks rows does so in its own order.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ use crate::domain::id::{
 use crate::store::message_error_id;
 
 impl Needs {
-    /// Messages, with their sends: those named, and those that references and
-    /// idempotency rows lead to.
+    /// Messages, with their sends: the named ones, and those to which references and
+    /// idempotency rows lead.
     pub fn messages_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, MessageId)> {
         let of_references = self.references.iter().filter_map(|key| {
             let reference = known.dialogue.references.get(key)?;
@@ -33,8 +33,8 @@ impl Needs {
         named.chain(of_references).chain(of_requests).collect()
     }
 
-    /// Conversations: those named, and of the messages those that are not out yet,
-    /// that are answered, or that failed. Statuses of the others leave them alone.
+    /// Conversations: the named ones, and those of messages that are not out yet, are
+    /// answered, or failed. Statuses of other messages do not change their conversations.
     pub fn conversations_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ConversationId)> {
         let dialogue = &known.dialogue;
         let answered = self
@@ -58,16 +58,16 @@ impl Needs {
             .collect()
     }
 
-    /// Deals whose conversations and tickets are wanted, whatever became of these: of
-    /// the deals that are loaded those that may turn out to be tests, or no tests.
+    /// Deals whose conversations and tickets are all needed: the loaded deals that may
+    /// turn out to be tests, or not to be tests.
     pub fn trials_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, DealId)> {
         let deals = known.deals.iter().filter(|_| self.trials);
         deals.map(|(id, deal)| (deal.workspace, *id)).collect()
     }
 
-    /// Conversations whose live ticket is wanted: those named, those of the tickets
-    /// that are named, and the open ones of deals. Where deals are asked for, all that
-    /// are open: in the batch any of them may become a deal's.
+    /// Conversations whose live ticket is needed: the named ones, those of the named
+    /// tickets, and the open ones of deals. If deals are needed, this means all open
+    /// conversations, because the batch may assign any of them to a deal.
     pub fn handed_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ConversationId)> {
         let dialogue = &known.dialogue;
         let of_tickets = self.tickets.iter().filter_map(|(workspace, id)| {
@@ -83,8 +83,8 @@ impl Needs {
         named.chain(of_tickets).chain(of_deals).collect()
     }
 
-    /// Deals whose own live ticket is wanted: those named, and those of the tickets
-    /// that are named and have no conversation.
+    /// Deals whose own live ticket is needed: the named ones, and those of the named
+    /// tickets without a conversation.
     pub fn handed_deals_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, DealId)> {
         let of_tickets = self.tickets.iter().filter_map(|(workspace, id)| {
             let ticket = known.dialogue.tickets.get(id)?;
@@ -94,7 +94,7 @@ impl Needs {
         self.deal_talks.iter().copied().chain(of_tickets).collect()
     }
 
-    /// Contacts beside those that keys found: of messages that failed.
+    /// Further contacts besides those found by keys: those of failed messages.
     pub fn contacts_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ContactId)> {
         self.failed(known)
             .into_iter()
@@ -105,8 +105,8 @@ impl Needs {
             .collect()
     }
 
-    /// Whose open conversation with which instance is wanted, of the contacts that
-    /// keys found; and whose newest open deal.
+    /// The contacts found by keys whose open conversation with an instance is needed, and
+    /// whose newest open deal is needed.
     pub fn talks_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ContactId, AgentId)> {
         self.talks
             .iter()
@@ -117,7 +117,7 @@ impl Needs {
             .collect()
     }
 
-    /// What may hold back sends: of the number, and to the contacts that keys found.
+    /// The holds on the number and on the contacts found by keys.
     pub fn holds_of(&self, known: &Known) -> BTreeSet<(ConnectionId, Option<ContactId>)> {
         let mut holds = BTreeSet::new();
         for (workspace, key, _, connection) in &self.talks {
@@ -130,7 +130,7 @@ impl Needs {
         holds
     }
 
-    /// Rows of the report: those that may be named again, those of references whose
+    /// Rows of the report: those that may be reported again, those of references whose
     /// message may become known, and those of messages that may be given up.
     pub fn errors_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, MessageErrorId)> {
         let mut errors = self.errors.clone();
@@ -156,7 +156,7 @@ impl Needs {
         errors
     }
 
-    /// Messages that are said to have failed, now or while they were not known.
+    /// Messages reported as failed, now or before they were known.
     fn failed(&self, known: &Known) -> BTreeSet<MessageId> {
         let references = &known.dialogue.references;
         let failed_before = |key: &&ReferenceKey| {
@@ -252,7 +252,7 @@ mod tests {
         let failed = Progress::failed(time(1), error("131026", ""));
         event::decide(known, &status("w1", None, failed.clone(), 1));
         known.dialogue.sends.clear();
-        // Now it is told that the id is our message.
+        // Then a status reports that the id is our message.
         for writes in [
             [webhook(status("w1", Some(id), read(), 1))],
             [webhook(status("w2", Some(id), failed, 1))],

@@ -1,6 +1,6 @@
-//! Requests that partners named: the first is answered, its repeats hear the same.
-//! A key is kept in the commit that stores its message, so that a repeat never
-//! sends again, whatever became of the first.
+//! Requests with idempotency keys: the first one is answered, and its repeats receive the
+//! same answer. A key is stored in the commit that stores its message, so a repeat never
+//! sends again, whatever happened to the first request.
 
 use super::dialogue::{Remembered, SendState};
 use super::known::{Change, Known};
@@ -9,7 +9,7 @@ use crate::domain::id::MessageId;
 use crate::domain::message::State;
 use crate::store::{self, IdempotencyClaim, IdempotencyKey, Notified, StoredAnswer, Written};
 
-/// What is known under a key; `None`: it is free.
+/// Returns what is stored under a key. `None`: the key is free.
 pub(super) fn found(known: &Known, claim: &IdempotencyClaim) -> Option<Notified> {
     let remembered = known.dialogue.idempotency.get(&claim.key);
     let remembered = remembered.filter(|remembered| known.now < remembered.until)?;
@@ -26,7 +26,7 @@ pub(super) fn found(known: &Known, claim: &IdempotencyClaim) -> Option<Notified>
         conversation: of_it.map(|message| message.conversation),
         message,
         state: of_it.map_or(State::Unknown, state_of),
-        // A lease that somebody else took is none of the request's.
+        // If another host claimed the send, its lease is not the request's.
         alive: send.is_some_and(|send| {
             send.state == SendState::Sending
                 && send.lease == 0
@@ -59,7 +59,7 @@ pub(super) fn keep(
     );
 }
 
-/// The running request has its answer.
+/// Stores the answer of the running request.
 pub(super) fn answer(known: &mut Known, key: &IdempotencyKey, answer: &StoredAnswer) {
     if let Some(remembered) = known.dialogue.idempotency.get_mut(key) {
         remembered.answer = Some(answer.clone());
@@ -67,7 +67,7 @@ pub(super) fn answer(known: &mut Known, key: &IdempotencyKey, answer: &StoredAns
     }
 }
 
-/// An answer without a message, or only a look at what is known.
+/// Stores an answer without a message, or only returns what is stored.
 pub(super) fn remember(known: &mut Known, new: &store::Remembered) -> Written {
     let found = found(known, &new.claim);
     if found.is_none() && new.answer.is_some() {

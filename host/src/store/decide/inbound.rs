@@ -1,5 +1,5 @@
-//! A message that came in: a row of its own, in the conversation that it answers
-//! or in that of its contact. A contact may write first.
+//! An incoming message: a new row, in the conversation of the message that it answers or
+//! in that of its contact. A contact may write first.
 
 use super::Message;
 use super::conversation;
@@ -22,7 +22,7 @@ pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Inbound) -> Ite
             ..Item::new(ItemStatus::Duplicate, external_id)
         };
     }
-    // What a provider's clock has ahead of ours is not in the future.
+    // If the provider's clock is ahead, the message is still not in the future.
     let at = new.at.min(known.now);
     let said = Said {
         keys: &new.contact_keys,
@@ -68,7 +68,7 @@ pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Inbound) -> Ite
     }
 }
 
-/// The conversation of the message that it answers.
+/// Returns the conversation of the message that it answers.
 fn answered(known: &Known, channel: &Channel, new: &Inbound) -> Option<ConversationId> {
     let id = message_of(known, channel, new.reply_to.as_deref()?)?;
     Some(known.dialogue.messages.get(&id)?.conversation)

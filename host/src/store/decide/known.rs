@@ -1,7 +1,6 @@
-//! What is known of the rows that a batch touches: loaded under the write lock,
-//! changed in memory, saved by the store. Rows remember whether they are new or
-//! changed; contacts and deals also the order in which they changed first, which
-//! is the order of their stamps.
+//! The rows that a batch touches: loaded under the write lock, changed in memory, saved by the
+//! store. Each row records whether it is new or changed. For contacts and deals the order of
+//! their first changes is recorded too, which is the order of their stamps.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -34,7 +33,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// A change of a new row leaves it new.
+    /// Marks a change. A new row stays new.
     pub fn touch(&mut self) {
         if *self == Self::None {
             *self = Self::Changed;
@@ -46,7 +45,7 @@ pub type ClaimKey = (ConnectionId, String);
 
 #[derive(Debug, Default)]
 pub struct Known {
-    /// The wall clock, read after the write lock was held.
+    /// The time, read after the write lock was taken.
     pub now: Micros,
     pub deliveries: HashMap<DeliveryId, Delivery>,
     pub fetches: HashMap<(DeliveryId, u32), Fetch>,
@@ -55,26 +54,26 @@ pub struct Known {
     pub contact_keys: HashMap<(WorkspaceId, String), ContactId>,
     pub deals: HashMap<DealId, Deal>,
     pub products: HashMap<(WorkspaceId, String), ProductId>,
-    /// Of `Needs::product_ids`, those that are there, with their external ids.
+    /// The existing products of `Needs::product_ids`, with their external ids.
     pub product_ids: HashMap<(WorkspaceId, ProductId), String>,
     /// By normalised address.
     pub owners: HashMap<(WorkspaceId, String), OwnerId>,
     pub first_agents: HashMap<WorkspaceId, AgentId>,
-    /// Those that the batch may fill. The others have room for all that it brings.
+    /// The quarantines that the batch may fill. All others have enough room.
     pub quarantine: HashMap<ConnectionId, Quarantine>,
     /// Conversations and messages.
     pub dialogue: Dialogue,
 
-    // What came of it, beside the rows above.
-    /// Stored deliveries that leave a full quarantine.
+    // The results, besides the rows above.
+    /// Stored deliveries that are evicted from a full quarantine.
     pub evicted: Vec<(WorkspaceId, DeliveryId)>,
     pub changed_contacts: Vec<ContactId>,
     pub changed_deals: Vec<DealId>,
     pub new_contact_keys: Vec<(WorkspaceId, String, ContactId)>,
-    /// Keys of contacts that were others' before, also those that are stored already.
+    /// Keys of contacts that other contacts had first, including those already stored.
     pub shared_keys: BTreeSet<(WorkspaceId, String, ContactId)>,
     pub pauses: Vec<(ConnectionId, Pause)>,
-    /// Of fetches that were settled, in that order.
+    /// The answers to settled fetches, in the order of their settlement.
     pub new_answers: Vec<Answer>,
     pub new_history: Vec<NewHistory>,
     pub new_logs: Vec<NewLog>,
@@ -89,7 +88,7 @@ pub struct NewHistory {
     pub changes: Vec<FieldChange>,
 }
 
-/// A note of a deal.
+/// A log entry of a deal.
 #[derive(Debug)]
 pub struct NewLog {
     pub by: ByPartner,
@@ -106,7 +105,7 @@ pub struct Delivery {
     pub workspace: WorkspaceId,
     pub connection: ConnectionId,
     pub received_at: Micros,
-    /// Of its body.
+    /// The size of its body.
     pub bytes: u64,
     /// The owner of the sender's network, while the sender is unproven.
     pub peer: Option<IpAddr>,
@@ -119,27 +118,27 @@ pub struct Delivery {
     pub presented: Option<Vec<u8>>,
     pub lease: i64,
     pub held: bool,
-    /// Who holds it does so until then, and no more as it was.
+    /// The new end of the claim, if the batch extends it.
     pub held_until: Option<Micros>,
-    /// Those that the batch looks at.
+    /// The items that the batch looks at.
     pub items: BTreeMap<u32, Item>,
     pub others: Others,
-    /// The write of the batch that brings it; its bytes stay there.
+    /// The write of the batch that brings the delivery. Its bytes stay there.
     pub brought_by: Option<usize>,
     pub change: Change,
 }
 
-/// What is known of a delivery's items that are not looked at.
+/// The items of a delivery that the batch does not look at.
 #[derive(Debug, Default)]
 pub struct Others {
-    /// How many there are in each state, where that counts.
+    /// How many there are in each status, where that matters.
     pub statuses: HashMap<ItemStatus, u64>,
     /// The last place of any item.
     pub last: Option<u32>,
 }
 
 impl Delivery {
-    /// Its conversion is not done, though some of its items may be there.
+    /// Returns whether its conversion is not done, although some of its items may exist.
     pub fn is_to_be_converted(&self) -> bool {
         match self.status {
             DeliveryStatus::Queued => self.next_attempt_at.is_some(),
@@ -148,7 +147,7 @@ impl Delivery {
         }
     }
 
-    /// No new item has a place up to this one.
+    /// Reserves the places up to this one: no new item gets them.
     pub fn reserve(&mut self, last: u32) {
         self.others.last = self.others.last.max(Some(last));
     }
@@ -162,7 +161,7 @@ impl Delivery {
                 .any(|status| status.is_finished())
     }
 
-    /// What the store counted, those included that are looked at.
+    /// Adds the store's count for a status, which includes the items that are looked at.
     pub fn count_others(&mut self, status: ItemStatus, count: u64) {
         let items = self.items.values();
         let seen = items.filter(|item| item.status == status).count();
@@ -203,7 +202,7 @@ pub struct Item {
     pub deal: Option<DealId>,
     pub contact: Option<ContactId>,
     pub message: Option<String>,
-    /// Told to whoever waits, not stored.
+    /// Returned to the requester, but not stored.
     pub diff: Vec<FieldDiff>,
     pub change: Change,
 }
@@ -228,7 +227,7 @@ impl Item {
         }
     }
 
-    /// It made or changed a deal: converting it again must not do so twice.
+    /// Returns whether the item made or changed a deal: converting it again must not do so twice.
     pub fn is_finished(&self) -> bool {
         self.status.is_finished()
     }
@@ -266,7 +265,7 @@ pub struct Fetch {
     pub change: Change,
 }
 
-/// What a source answered to a fetch that is settled.
+/// The answer of a source to a settled fetch.
 #[derive(Debug)]
 pub struct Answer {
     pub workspace: WorkspaceId,
@@ -279,22 +278,22 @@ pub struct Answer {
     pub response: HttpResponse,
 }
 
-/// Who made a dedupe key, and what came of it.
+/// The owner of a dedupe key, and the result of its item.
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub workspace: WorkspaceId,
     pub delivery: DeliveryId,
     pub item: u32,
-    /// The owner's time and its window; `None`: it holds for ever.
+    /// The end of the owner's window. `None`: the key holds for ever.
     pub until: Option<Micros>,
-    /// `None` while the owner's fetch waits.
+    /// `None` while the owner's fetch is waiting.
     pub deal: Option<DealId>,
     pub contact: Option<ContactId>,
     pub change: Change,
 }
 
 impl Known {
-    /// Adds to the notes of a delivery, as far as there is room.
+    /// Adds notes to a delivery, as far as there is room.
     pub fn note(&mut self, delivery: DeliveryId, notes: &[String]) {
         let Some(delivery) = self.deliveries.get_mut(&delivery) else {
             return;
@@ -307,14 +306,14 @@ impl Known {
         }
     }
 
-    /// The claim that recognises a repeat received at this time, if there is one.
+    /// Returns the claim that makes a lead received at this time a duplicate, if there is one.
     pub fn live_claim(&self, key: &ClaimKey, received_at: Micros) -> Option<&Claim> {
         self.claims.get(key).filter(|claim| {
             claim.change != Change::Removed && claim.until.is_none_or(|until| received_at < until)
         })
     }
 
-    /// Lets go of a key whose owner has no deal to show for it, so that a repeat is no duplicate.
+    /// Releases a key whose owner has no deal, so that a repeat is not a duplicate.
     pub fn release_claim(&mut self, key: &ClaimKey, delivery: DeliveryId, item: u32) {
         if let Some(claim) = self.claims.get_mut(key)
             && claim.delivery == delivery
@@ -325,7 +324,7 @@ impl Known {
         }
     }
 
-    /// The contact has changed: it gets a stamp after those that changed before it.
+    /// Marks the contact as changed. It gets a stamp after those that changed before it.
     pub fn touch_contact(&mut self, id: ContactId) {
         if let Some(contact) = self.contacts.get_mut(&id) {
             if contact.change == Change::None {
@@ -344,8 +343,8 @@ impl Known {
         }
     }
 
-    /// What a contact says next is about its newest open deal: this one may have
-    /// become it, or is it no more.
+    /// Updates the contact's newest open deal, which the contact's next message is about: this
+    /// deal may have become it or have ceased to be it.
     pub fn newest_deal_follows(&mut self, id: DealId) {
         let Some(deal) = self.deals.get(&id) else {
             return;
@@ -370,8 +369,8 @@ impl Known {
         self.changed_deals.push(id);
     }
 
-    /// Adds the keys: those that are nobody's yet are the contact's own, and those that
-    /// another one has are shared.
+    /// Adds the keys. Keys without an owner become the contact's own, and keys of other contacts
+    /// become shared.
     pub fn add_contact_keys(
         &mut self,
         workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! A lead: a repeat, a change of a known one, or a new deal.
+//! A lead: a duplicate, a change of a known lead, or a new deal.
 
 use super::Deal;
 use super::accept::{Context, free_place, stored};
@@ -10,7 +10,7 @@ use crate::domain::id::{ContactId, DealId, WorkspaceId};
 use crate::domain::lead::Action;
 use crate::store::{ChangedBy, FieldChange, FieldDiff, Mode, NewLead};
 
-/// The item's place and what became of it.
+/// Returns the item's place and its outcome.
 pub(super) fn decide(
     known: &mut Known,
     context: &mut Context<'_>,
@@ -34,8 +34,8 @@ pub(super) fn decide(
     {
         return (index, again(known, context, item, lead, mode));
     }
-    // Its own key without a deal: its fetch was answered, or it is tried again, when
-    // another version may have given it another place.
+    // It owns the key but has no deal: its fetch was answered, or it is retried, possibly
+    // at another place because another version converted it.
     let again = context.mode.is_some() && first_use;
     let claim = claim.filter(|claim| {
         !(claim.delivery == context.delivery
@@ -71,7 +71,7 @@ pub(super) fn decide(
     (index, item)
 }
 
-/// Makes a key this item's.
+/// Makes this item the owner of a key.
 pub(super) fn claim(
     known: &mut Known,
     context: &Context<'_>,
@@ -98,8 +98,8 @@ pub(super) fn claim(
     );
 }
 
-/// The finished item that this lead is again: the owner of its key, or the one
-/// at its place unless their external ids differ.
+/// Returns the finished item that this lead repeats: the owner of its key, or the one at
+/// its place unless their external ids differ.
 fn finished(
     known: &Known,
     context: &Context<'_>,
@@ -130,7 +130,7 @@ fn again(known: &mut Known, context: &Context<'_>, item: Item, lead: &NewLead, m
     let Some(deal) = item.deal else {
         return item;
     };
-    // A version that lost a key has made somebody new of a person known before.
+    // If a version lost a key, it made a new contact for a person who was already known.
     let person = people::find(known, context.workspace, &lead.contact_keys);
     let diff = diff::compare(known, context.delivery, (deal, person), lead, apply);
     remember(known, context, deal, &diff);
@@ -150,7 +150,8 @@ fn duplicate(claim: &Claim, lead: &NewLead) -> Item {
     }
 }
 
-/// The contact is who it was at first: the deal may be gone by now, and the contact too.
+/// The outcome has the original contact: the deal may be gone by now, and the contact
+/// too.
 fn update(
     known: &mut Known,
     context: &Context<'_>,
@@ -193,7 +194,7 @@ fn delete(
     }
 }
 
-/// What a source changed of a deal is in the deal's history.
+/// Adds the source's changes of a deal to the deal's history.
 fn remember(known: &mut Known, context: &Context<'_>, deal: DealId, diff: &[FieldDiff]) {
     let changes: Vec<_> = diff
         .iter()
@@ -259,7 +260,7 @@ fn create(
     }
 }
 
-/// The person that the lead is about: found by its strongest key, or new.
+/// Returns the contact of the lead: found by its strongest key, or new.
 fn contact_of(known: &mut Known, workspace: WorkspaceId, lead: &NewLead) -> ContactId {
     let said = Said {
         keys: &lead.contact_keys,
@@ -271,7 +272,7 @@ fn contact_of(known: &mut Known, workspace: WorkspaceId, lead: &NewLead) -> Cont
     people::of(known, workspace, &said)
 }
 
-/// The best phone that is one.
+/// Returns the best valid phone number.
 pub(super) fn phone_of(lead: &NewLead) -> Option<&str> {
     lead.phones.iter().find_map(|phone| phone.e164.as_deref())
 }

@@ -1,9 +1,9 @@
-//! What a batch of writes changes, worked out in memory: no SQL, no IO.
+//! Decides in memory what a batch of writes changes: no SQL, no IO.
 //!
-//! A store loads what the writes touch ([`needs()`] says what that is), lets
-//! [`all`] decide write after write, and saves what changed. So every store
-//! decides alike, two writes of one batch see each other, and a batch costs a
-//! few statements however many leads it holds.
+//! A store loads the rows that the writes touch ([`needs()`] lists them), lets [`all`]
+//! decide one write after another, and saves the changes. So all stores decide in the
+//! same way, two writes of one batch see each other, and a batch costs a few statements
+//! however many leads it has.
 
 mod accept;
 mod conversation;
@@ -42,7 +42,11 @@ pub use quarantine::{Quarantine, Quarantined};
 pub use super::fed::{Contact, Conversation, Deal, Message, MessageError, Ticket};
 use super::{StoreError, Write, Written};
 
-/// Decides every write in order; the answers are in the same order.
+/// Decides every write in order. The outcomes are in the same order.
+///
+/// # Errors
+///
+/// `Inconsistent` if the loaded rows or the writes contradict each other: a defect.
 pub fn all(known: &mut Known, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
     writes
         .iter()

@@ -1,4 +1,4 @@
-//! What a store must load before a batch can be decided.
+//! The rows that a store must load before a batch can be decided.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use crate::store::{
     SendOutcome, SendSettlement, Verdict, Write, message_error_id,
 };
 
-/// Sorted sets, so that a store which locks rows locks them in one order.
+/// Sorted sets, so that a store that locks rows always locks them in the same order.
 #[derive(Debug, Default)]
 pub struct Needs {
     /// Deliveries, with items and their fetches.
@@ -33,7 +33,7 @@ pub struct Needs {
     pub owners: BTreeSet<(WorkspaceId, String)>,
     /// Deals by their ids, with their contacts.
     pub deals: BTreeSet<(WorkspaceId, DealId)>,
-    /// Workspaces whose first agent takes leads that name none.
+    /// Workspaces whose first agent takes leads that name no agent.
     pub first_agents: BTreeSet<WorkspaceId>,
     /// Connections whose quarantine grows, and by how much at most.
     pub quarantine: BTreeMap<ConnectionId, Arriving>,
@@ -42,53 +42,54 @@ pub struct Needs {
     /// Deliveries whose items' deals, with their contacts, may change.
     pub deals_of_deliveries: BTreeSet<DeliveryId>,
 
-    /// A lead says whether it is a test: the conversations and tickets of the deals that
-    /// may change are wanted, closed ones too, since analytics counts them or no more.
+    /// A lead says whether it is a test. Then the conversations and tickets of the deals
+    /// that may change are needed, closed ones too, because analytics may have to start
+    /// or stop counting them.
     pub trials: bool,
 
     /// Every workspace that a write names itself.
     pub workspaces: BTreeSet<WorkspaceId>,
 
-    // Of messages. What leads from one to the next is in `follow`.
+    // Rows of messages. `follow` finds the rows to which they lead.
     pub idempotency: BTreeSet<IdempotencyKey>,
     pub references: BTreeSet<ReferenceKey>,
     pub messages: BTreeSet<(WorkspaceId, MessageId)>,
     pub conversations: BTreeSet<(WorkspaceId, ConversationId)>,
-    /// Keys of contacts whose open conversation with this instance is wanted, and
-    /// with it the contact's newest open deal and what holds back sends to it.
+    /// Contact keys for which the open conversation with this instance is needed,
+    /// together with the contact's newest open deal and its holds.
     pub talks: BTreeSet<(WorkspaceId, String, AgentId, ConnectionId)>,
-    /// Rows of the report that may be there already.
+    /// Rows of the report that may exist already.
     pub errors: BTreeSet<(WorkspaceId, MessageErrorId)>,
-    /// References whose messages' conversations are wanted.
+    /// References whose messages' conversations are needed.
     pub answered: BTreeSet<ReferenceKey>,
     pub told: BTreeSet<Told>,
-    /// Deals whose open conversations are wanted, with the live ticket of each, and
-    /// the live ticket of the deal itself.
+    /// Deals whose open conversations are needed, with the live ticket of each, and the
+    /// live ticket of the deal itself.
     pub deal_talks: BTreeSet<(WorkspaceId, DealId)>,
-    /// Conversations whose live ticket is wanted.
+    /// Conversations whose live ticket is needed.
     pub handed: BTreeSet<(WorkspaceId, ConversationId)>,
-    /// Tickets, each with its conversation and what is live beside it.
+    /// Tickets, each with its conversation and the live ticket beside it.
     pub tickets: BTreeSet<(WorkspaceId, TicketId)>,
 }
 
-/// Deliveries that a batch brings into a quarantine.
+/// The deliveries that a batch brings into a quarantine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arriving {
     pub count: u64,
-    /// Of their bodies together.
+    /// The total size of their bodies.
     pub bytes: u64,
 }
 
-/// Which items of a delivery a batch looks at: a delivery may have thousands.
+/// The items of a delivery that a batch looks at. A delivery may have thousands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// First and last.
+    /// Ranges of places: first and last.
     pub stretches: BTreeSet<(u32, u32)>,
-    /// What became of the others counts too.
+    /// Whether the statuses of the other items are needed too.
     pub others: bool,
 }
 
-/// No item has a place past it.
+/// The last place that an item can have.
 const LAST_PLACE: u32 = i32::MAX as u32;
 
 const ALL_PLACES: (u32, u32) = (0, LAST_PLACE);
@@ -104,17 +105,18 @@ impl Places {
     }
 }
 
-/// Something is said of a message that is known by its own id, by the channel's, or both.
+/// A report about a message that is known by its own id, by the channel's id, or both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Told {
     pub reference: Option<ReferenceKey>,
     pub message: Option<MessageId>,
-    /// That it failed: the report names its contact and its conversation.
+    /// The message is reported as failed: the report needs its contact and its
+    /// conversation.
     pub fails: bool,
 }
 
-/// `stored` knows the stored deliveries: those come first, see
-/// [`Needs::deliveries`].
+/// Returns what the batch needs. `stored` returns the stored deliveries, which must be
+/// loaded first: see [`Needs::deliveries`].
 pub fn needs<'a>(writes: &[Write], stored: impl Fn(DeliveryId) -> Option<&'a Delivery>) -> Needs {
     let mut needs = Needs::default();
     for write in writes {
@@ -252,7 +254,7 @@ impl Needs {
             let places = self.places(again.delivery, [part.places]);
             places.others |= part.is_last();
             if part.is_first() {
-                // What an earlier conversion gave past the end of this one goes.
+                // Items of an earlier conversion past the end of this one are removed.
                 places.stretches.insert((part.of, LAST_PLACE));
             }
         } else if again.result.status.is_some() {
@@ -263,8 +265,8 @@ impl Needs {
         }
     }
 
-    /// Items past those places: the owners of the batch's keys, where they are of
-    /// one of its deliveries.
+    /// Items beyond those places: the owners of the batch's keys, if they belong to one
+    /// of its deliveries.
     pub fn owners(&self, known: &Known) -> BTreeSet<(DeliveryId, u32)> {
         let claims = known.claims.values();
         claims
@@ -276,7 +278,8 @@ impl Needs {
             .collect()
     }
 
-    /// Deliveries of which not all items are looked at; those whose others count.
+    /// Returns the deliveries of which not all items are looked at. `others`: those for which
+    /// the statuses of the other items are needed, or those for which they are not.
     pub fn in_part(&self, others: bool) -> BTreeSet<DeliveryId> {
         self.deliveries
             .iter()
@@ -363,7 +366,7 @@ impl Needs {
                 new_keys,
                 ..
             } => {
-                // What follows in the same webhook may find the contact by a new key.
+                // A later event in the same webhook may find the contact by a new key.
                 self.add_talk(channel, contact_keys);
                 self.add_contact_keys(channel.workspace, new_keys);
             }

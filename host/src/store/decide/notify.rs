@@ -1,6 +1,5 @@
-//! A template message that is to go out: a notification, or the greeting of a new
-//! lead. Contact, conversation, message and the request's key are committed before
-//! anybody calls the provider.
+//! A template message to be sent: a notification, or the greeting of a new lead. Contact,
+//! conversation, message and idempotency key are committed before the provider is called.
 
 use super::Message;
 use super::conversation::{self, Opening};
@@ -62,8 +61,8 @@ pub(super) fn notify(known: &mut Known, new: &Notification) -> Notified {
     }
 }
 
-/// What a new lead's contact is sent, unless the lead is a test or there is nobody
-/// to send to.
+/// Stores the greeting of a new lead, unless the lead is a test, or the contact is banned or
+/// has no phone.
 pub(super) fn greet(known: &mut Known, contact: ContactId, deal: DealId, new: &NewGreeting) {
     let props = known.deals.get(&deal).map(|deal| &deal.props);
     let is_test = props.is_some_and(|props| props.get(deal::TEST) == Some(&true.into()));
@@ -88,8 +87,8 @@ pub(super) fn greet(known: &mut Known, contact: ContactId, deal: DealId, new: &N
     put(known, &new.channel, place, &recipient, &new.message, None);
 }
 
-/// The message and its send: under way if the caller holds it and nothing holds it
-/// back, else waiting.
+/// Stores the message and its send. The send is under way if the caller holds a lease and
+/// no hold applies; otherwise it waits.
 pub(super) fn put(
     known: &mut Known,
     channel: &Channel,
@@ -137,7 +136,7 @@ pub(super) fn put(
         payload: new.payload.clone(),
         state,
         attempts: 0,
-        // It expires when its time is up, not when its number may be used again.
+        // The message expires when its own time is up, even if the hold lasts longer.
         due_at: lease_until
             .or(held_until.map(|until| until.min(new.until)))
             .or(Some(now)),

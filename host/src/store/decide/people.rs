@@ -1,5 +1,5 @@
-//! The person at the other end: found by the strongest key, or new. What is said
-//! of somebody known fills only what nobody knew.
+//! The contact of a message or a lead: found by the strongest key, or new. Data about a
+//! known contact only fills fields that were empty.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use crate::domain::contact;
 use crate::domain::id::{ContactId, WorkspaceId};
 use crate::domain::time::Micros;
 
-/// What is said of a person, and the keys to find them by.
+/// Data about a person, and the keys to find their contact by.
 #[derive(Default)]
 pub(super) struct Said<'a> {
     pub keys: &'a [String],
@@ -20,7 +20,7 @@ pub(super) struct Said<'a> {
     pub props: Option<&'a Map<String, Value>>,
 }
 
-/// The person, made if nobody has one of the keys.
+/// Returns the contact, which is created if no contact has one of the keys.
 pub(super) fn of(known: &mut Known, workspace: WorkspaceId, said: &Said<'_>) -> ContactId {
     let found = find(known, workspace, said.keys);
     let id = found.unwrap_or_else(|| ContactId::new(known.now));
@@ -43,8 +43,9 @@ pub(super) fn of(known: &mut Known, workspace: WorkspaceId, said: &Said<'_>) -> 
     id
 }
 
-/// A channel's own id or a phone decides. An address finds a person only when one
-/// of the two has no phone: two people share an address more often than a phone.
+/// Finds a contact. A channel's own id or a phone decides. An address finds a contact
+/// only if the person or the contact has no phone, because people share an address more
+/// often than a phone.
 pub(super) fn find(known: &Known, workspace: WorkspaceId, keys: &[String]) -> Option<ContactId> {
     let is_weak = |key: &str| contact::strength(key) > 1;
     let mut keys: Vec<&String> = keys.iter().collect();
@@ -84,15 +85,15 @@ fn fill(known: &mut Known, id: ContactId, said: &Said<'_>) {
     }
 }
 
-/// The person wants no more messages, since then; whether that is news.
+/// Bans a contact from this time on. Returns whether that was new.
 pub(super) fn ban(known: &mut Known, id: ContactId, at: Micros) -> bool {
     set_banned(known, id, |banned_at| {
         Some(banned_at.map_or(at, |since| since.min(at)))
     })
 }
 
-/// The person wants messages again; whether that is news. An older wish than the
-/// ban does not lift it.
+/// Lifts the ban of a contact. Returns whether that was new. A wish that is older than
+/// the ban does not lift it.
 pub(super) fn lift_ban(known: &mut Known, id: ContactId, at: Micros) -> bool {
     set_banned(known, id, |banned_at| banned_at.filter(|since| *since > at))
 }
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ban_is_as_old_as_its_first_reason_and_lifted_by_a_later_wish_only() {
+    fn a_ban_dates_from_its_first_reason_and_only_a_later_wish_lifts_it() {
         let known = &mut known();
         let id = person(known, &["phone:+551134567890"], None);
         assert!(ban(known, id, NOW));

@@ -1,7 +1,7 @@
-//! What leaves a quarantine that is full: the address that holds the largest
-//! part of it loses its oldest deliveries until the new one fits. So each address
-//! has a fair share, and of one address the newest deliveries stay. Junk of one
-//! sender does not push out the lead of another, before it or after it.
+//! Eviction from a full quarantine: the address with the largest share loses its oldest
+//! deliveries until the new one fits. So each address has a fair share, and the newest
+//! deliveries of each address stay. Junk from one sender does not push out the lead of
+//! another, whichever came first.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -10,8 +10,9 @@ use super::known::Known;
 use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
 use crate::limits;
 
-/// The fixed cost of a delivery, in bytes. With it, a share is full by count at
-/// the same measure as by bytes: many small deliveries weigh as much as few large.
+/// The fixed cost of a delivery, in bytes. It makes a share that is full by count weigh
+/// as much as one that is full by bytes: many small deliveries weigh as much as a few
+/// large ones.
 const FIXED_COST: u64 =
     limits::QUARANTINED_BYTES_PER_CONNECTION / limits::QUARANTINED_PER_CONNECTION;
 
@@ -20,10 +21,10 @@ const FIXED_COST: u64 =
 pub struct Quarantined {
     pub id: DeliveryId,
     pub bytes: u64,
-    /// The owner of the network that it came from. Deliveries that were stored
-    /// before addresses were noted have `None`, and share one part.
+    /// The owner of the sender's network. Deliveries that were stored before addresses
+    /// were recorded have `None`, and share one part.
     pub peer: Option<IpAddr>,
-    /// Someone has a lease on it, also one that has run out: its holder may still
+    /// It has or had a lease. Even after the lease has expired, its holder may still
     /// commit. It counts, and is not evicted.
     pub leased: bool,
 }
@@ -39,21 +40,21 @@ impl Quarantined {
 pub struct Quarantine {
     count: u64,
     bytes: u64,
-    /// Ordered, so that every store picks the same of two that are as large.
+    /// Ordered, so that every store picks the same one of two equally large shares.
     shares: BTreeMap<Option<IpAddr>, Share>,
 }
 
-/// What one address has in it.
+/// The share of one address.
 #[derive(Debug, Default)]
 struct Share {
-    /// Of all its deliveries, those with a lease included.
+    /// The cost of all its deliveries, including leased ones.
     cost: u64,
-    /// Those that may be evicted, oldest first.
+    /// The deliveries that may be evicted, oldest first.
     free: VecDeque<Quarantined>,
 }
 
 impl Quarantine {
-    /// Each delivery comes after those that are older.
+    /// Adds a delivery. Deliveries must be added from the oldest to the newest.
     pub fn add(&mut self, delivery: Quarantined) {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(delivery.bytes);
@@ -64,8 +65,8 @@ impl Quarantine {
         }
     }
 
-    /// Evicts until the new delivery fits. `None`: it cannot fit, and nothing was
-    /// evicted for it.
+    /// Evicts deliveries until the new one fits. `None`: it cannot fit, and nothing was
+    /// evicted.
     fn make_room(&mut self, new: &Quarantined) -> Option<Vec<Quarantined>> {
         if new.bytes > limits::QUARANTINED_BYTES_PER_CONNECTION {
             return None;
@@ -85,9 +86,9 @@ impl Quarantine {
         Some(evicted)
     }
 
-    /// The oldest delivery of the largest share. The share of the new delivery
-    /// counts with it, and goes first among those that are as large: without an
-    /// older delivery of its own address, the new one itself is what has to go.
+    /// Evicts the oldest delivery of the largest share. The share of the new delivery
+    /// includes that delivery, and comes first among equals: if its address has no older
+    /// delivery, the new one itself has to go.
     fn evict(&mut self, new: &Quarantined) -> Option<Quarantined> {
         let own = self.shares.get(&new.peer).map_or(0, |share| share.cost) + new.cost();
         let largest = self
@@ -114,15 +115,15 @@ impl Quarantine {
     }
 }
 
-/// Takes a delivery into the quarantine of its connection, and says how many it
-/// evicts. `None`: there is no room for it, and nothing changes.
+/// Takes a delivery into the quarantine of its connection, and returns how many
+/// deliveries it evicts. `None`: there is no room, and nothing changes.
 pub fn admit(
     known: &mut Known,
     workspace: WorkspaceId,
     connection: &ConnectionId,
     new: Quarantined,
 ) -> Option<u32> {
-    // Not loaded: it has room for all that the batch brings.
+    // Not loaded: it has enough room for the whole batch.
     let Some(quarantine) = known.quarantine.get_mut(connection) else {
         return Some(0);
     };
@@ -130,7 +131,7 @@ pub fn admit(
     quarantine.add(new);
     for delivery in &evicted {
         let row = known.deliveries.remove(&delivery.id);
-        // One that this batch brings is not stored yet, and never will be.
+        // A delivery that this batch brings is not stored yet, and will not be.
         if row.is_none_or(|row| row.brought_by.is_none()) {
             known.evicted.push((workspace, delivery.id));
         }
@@ -138,8 +139,8 @@ pub fn admit(
     Some(u32::try_from(evicted.len()).unwrap_or(u32::MAX))
 }
 
-/// The same for a delivery that is stored already, and that the worker found to
-/// be unproven. Its sender was answered 200, so it stays even without room.
+/// Like [`admit`], for a stored delivery that the worker found to be unproven. Its sender
+/// was answered with 200, so it stays even if there is no room.
 pub fn admit_stored(
     known: &mut Known,
     workspace: WorkspaceId,
@@ -181,7 +182,7 @@ mod tests {
         quarantine
     }
 
-    /// The ids that leave; `None`: the new delivery is refused.
+    /// Returns the ids of the evicted deliveries. `None`: the new delivery is refused.
     fn leave(quarantine: &mut Quarantine, new: Quarantined) -> Option<Vec<DeliveryId>> {
         let evicted = quarantine.make_room(&new)?;
         quarantine.add(new);
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn bytes_and_count_weigh_by_the_bounds() {
-        // Half of the count is more than a quarter of the bytes.
+        // Half of the count weighs more than a quarter of the bytes.
         let small: Vec<_> = (0..COUNT / 2).map(|_| of(1, 1)).collect();
         let large: Vec<_> = (0..4).map(|_| of(2, 4 * MIB)).collect();
         let more: Vec<_> = (0..12).map(|_| of(3, 4 * MIB - 1_000)).collect();
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_become_equal_and_the_own_goes_first_among_equals() {
+    fn shares_become_equal_and_among_equals_the_own_share_yields() {
         let first: Vec<_> = (0..COUNT).map(|_| of(1, 0)).collect();
         let mut quarantine = filled(first.clone());
         let second: Vec<_> = (0..COUNT / 2).map(|_| of(2, 0)).collect();
@@ -223,14 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn what_alone_is_the_largest_share_is_refused_and_evicts_nothing() {
+    fn a_delivery_that_alone_is_the_largest_share_is_refused_and_evicts_nothing() {
         let mut quarantine = filled((0..16).map(|address| of(address, 4 * MIB)));
         assert_eq!(leave(&mut quarantine, of(16, 4 * MIB)), None);
         assert_eq!((quarantine.count, quarantine.bytes), (16, 64 * MIB));
         let mut own = of(16, 1);
         own.leased = true;
         let mut quarantine = filled((0..15).map(|address| of(address, 4 * MIB)).chain([own]));
-        // Older ones of its own would go; the one that is leased does not.
+        // Older ones of its own address would go, but the leased one stays.
         quarantine.add(of(16, 4 * MIB - 1));
         let before = quarantine.bytes;
         assert_eq!(leave(&mut quarantine, of(16, 8 * MIB)), None);
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_lease_counts_and_stays() {
+    fn a_leased_delivery_counts_and_stays() {
         let mut junk: Vec<_> = (0..COUNT).map(|_| of(1, 10)).collect();
         junk[0].leased = true;
         let mut quarantine = filled(junk.clone());

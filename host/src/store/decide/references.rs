@@ -1,6 +1,6 @@
-//! The channel's ids of messages. What is said of an id before its message is
-//! known waits with the id, for a while, and is the message's as soon as it is
-//! known: so the answer to a send and its statuses come to the same in any order.
+//! The channel's ids of messages. Statuses for an id whose message is not known yet are
+//! kept with the id for a while, and are applied as soon as the message is known. So the
+//! answer to a send and its statuses have the same result in any order.
 
 use super::dialogue::{Reference, ReferenceKey};
 use super::known::{Change, Known};
@@ -10,9 +10,9 @@ use crate::domain::message::{Actor, Progress};
 use crate::limits;
 use crate::store::Channel;
 
-/// From now on the channel's id is this message; whether that is news. An id that
-/// is another message's stays that one's, and a message has so many and no more. Of
-/// a message that came in there is nothing to say: what was said of its id is dropped.
+/// Binds the channel's id to this message, and returns whether that was new. An id that
+/// already belongs to another message stays there, and a message has a maximum number of
+/// ids. Incoming messages have no statuses: those that were kept for the id are dropped.
 pub(super) fn bind(known: &mut Known, channel: &Channel, external_id: &str, id: MessageId) -> bool {
     let is_full = known.dialogue.messages.get(&id).is_some_and(|message| {
         message.metadata.external_ids.len() >= limits::EXTERNAL_IDS_PER_MESSAGE
@@ -44,7 +44,7 @@ pub(super) fn bind(known: &mut Known, channel: &Channel, external_id: &str, id: 
     true
 }
 
-/// Makes the id the message's, and takes what was said of it before.
+/// Binds the id to the message, and returns the statuses that were kept for it.
 fn take(
     known: &mut Known,
     channel: &Channel,
@@ -73,7 +73,7 @@ fn take(
     Some((Progress::default(), None))
 }
 
-/// Keeps what is said of an id whose message is not known; whether that is news.
+/// Keeps a status for an id whose message is not known. Returns whether it was new.
 pub(super) fn wait(
     known: &mut Known,
     channel: &Channel,
@@ -102,8 +102,8 @@ pub(super) fn wait(
     news
 }
 
-/// The other side of a message, as the channel names it, where nobody knew; whether
-/// that is news.
+/// Stores the recipient's id on the channel, if it was not known. Returns whether that
+/// was new.
 pub(super) fn name_recipient(known: &mut Known, id: MessageId, recipient_id: &str) -> bool {
     let Some(message) = known.dialogue.messages.get_mut(&id) else {
         return false;

@@ -1,4 +1,4 @@
-//! By how much counts change when things do: pure, for every store.
+//! Computes how counts change when counted things change: pure, for every store.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use crate::domain::analytics::{Counts, Key, Measured, Slot, add};
 use crate::domain::zone::{Day, Zone};
 use crate::store::{Slots, StoreError};
 
-/// What a build is for.
+/// The role of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuildState {
     Making,
@@ -32,7 +32,7 @@ impl BuildState {
     }
 }
 
-/// Where a build is, and the feed that it follows.
+/// The position of a build, and the state of the feed that it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub state: BuildState,
@@ -40,7 +40,8 @@ pub struct Place {
     pub after: i64,
     /// The feed's clock when the build began.
     pub began: i64,
-    /// Whoever changes a table of the build finds it as it was read, or leaves it.
+    /// Grows with every change of the build. A step that finds another number than the one
+    /// that it read does nothing.
     pub step: i64,
     /// The feed's last stamp.
     pub clock: i64,
@@ -49,18 +50,19 @@ pub struct Place {
 }
 
 impl Place {
-    /// Something that was counted may be gone, and the feed does not tell it any more.
-    /// What was removed before the build began it has never counted.
+    /// Returns whether the build may have missed a removal that the feed no longer
+    /// reports. It never counted what was removed before it began.
     pub fn missed_removals(&self) -> bool {
         self.forgotten > self.after.max(self.began)
     }
 
-    /// Nothing has changed, and nothing is to be made of it.
+    /// Returns whether the build serves and nothing has changed.
     pub fn is_idle(&self) -> bool {
         self.state == BuildState::Serving && self.after >= self.clock
     }
 
-    /// How far the feed is counted with this page, read in the same snapshot.
+    /// Returns how far the feed is counted after this page, which was read in the same
+    /// snapshot.
     pub fn reached(&self, page: &[Change], limit: u32) -> Reached {
         let is_full = page.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
         match page.last().filter(|_| is_full) {
@@ -79,16 +81,16 @@ impl Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
     pub after: i64,
-    /// There is no more.
+    /// No more changes remain.
     pub is_all: bool,
 }
 
-/// A thing as the feed has it.
+/// A counted thing as the feed has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub stamp: i64,
     pub id: Uuid,
-    /// `None`: it is gone, or does not count.
+    /// `None`: it was removed, or does not count.
     pub counted: Option<Counted>,
 }
 
@@ -99,8 +101,8 @@ pub struct Counted {
     pub measured: Measured,
 }
 
-/// Keys that things need and the store does not have, each once, in the order in
-/// which they came.
+/// Returns the keys that the page needs and the store does not have, each once, in the
+/// order of their first use.
 pub fn new_keys<'a>(page: &'a [Change], known: &HashMap<Key, i64>) -> Vec<&'a Key> {
     let mut seen = HashSet::new();
     let keys = page
@@ -110,7 +112,11 @@ pub fn new_keys<'a>(page: &'a [Change], known: &HashMap<Key, i64>) -> Vec<&'a Ke
         .collect()
 }
 
-/// What the page says of its things, by the numbers of their keys.
+/// Returns the facts of the page's things, by the numbers of their keys.
+///
+/// # Errors
+///
+/// `Inconsistent` if a key has no number.
 pub fn facts(
     page: &[Change],
     keys: &HashMap<Key, i64>,
@@ -130,7 +136,7 @@ pub fn facts(
         .collect()
 }
 
-/// What was counted of a thing.
+/// What was counted for a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
     pub slot: Slot,
@@ -139,10 +145,10 @@ pub struct Fact {
     pub measured: Measured,
 }
 
-/// Changes of counts; none is zero.
+/// Differences of counts. None is zero.
 pub type SlotDeltas = BTreeMap<(Slot, i64), Counts>;
 
-/// What a page of changes comes to.
+/// The result of a page of changes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Deltas {
     /// Facts to be written.
@@ -152,8 +158,8 @@ pub struct Deltas {
     pub slots: SlotDeltas,
 }
 
-/// What things are now, against what was counted of them. A thing that comes twice
-/// is as it comes last.
+/// Compares the new facts of things with those that were counted. If a thing occurs
+/// twice, the last one counts.
 pub fn deltas(before: &HashMap<Uuid, Fact>, now: &[(Uuid, Option<Fact>)]) -> Deltas {
     let last: HashMap<Uuid, Option<Fact>> = now.iter().copied().collect();
     let mut deltas = Deltas::default();
@@ -181,7 +187,7 @@ pub fn deltas(before: &HashMap<Uuid, Fact>, now: &[(Uuid, Option<Fact>)]) -> Del
     deltas
 }
 
-/// The same by local days, of the slots before `filled`: those that a cube has.
+/// Groups the counts of slots before `filled` by local day. A cube has only those.
 pub fn by_day(
     slots: impl IntoIterator<Item = ((Slot, i64), Counts)>,
     zone: &Zone,
@@ -193,7 +199,7 @@ pub fn by_day(
         if slot >= filled {
             continue;
         }
-        // They come by slot: a day is looked for once for each.
+        // The slots are in order, so each day is computed once per slot.
         let day = match known {
             Some((of, day)) if of == slot => day,
             _ => zone.day_of(slot.start()),
@@ -204,7 +210,7 @@ pub fn by_day(
     days
 }
 
-/// Buckets in portions of at most so many slots; one that is longer is in several.
+/// Divides buckets into portions of at most this many slots. A longer bucket is split.
 pub fn portions(buckets: &[(Day, Slots)], slots: i32) -> Vec<Vec<(Day, Slots)>> {
     let mut portions: Vec<Vec<(Day, Slots)>> = Vec::new();
     let mut room = 0;
@@ -230,20 +236,29 @@ pub fn portions(buckets: &[(Day, Slots)], slots: i32) -> Vec<Vec<(Day, Slots)>> 
     portions
 }
 
-/// The counts of a local day by key, as a cube keeps them: a JSON list of
-/// `[key, counts..]`, by key. None is zero.
+/// The counts of a local day by key, as a cube stores them: a JSON list of `[key,
+/// counts..]`, ordered by key. None is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DayCells(BTreeMap<i64, Counts>);
 
 impl DayCells {
+    /// Parses the stored form.
+    ///
+    /// # Errors
+    ///
+    /// `Inconsistent` if the text is not a list of cells.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         Ok(Self(Self::read(text)?.collect()))
     }
 
-    /// As they are written, for who only shows them.
+    /// Reads the cells in their stored order, without building the map.
+    ///
+    /// # Errors
+    ///
+    /// `Inconsistent` if the text is not such a list.
     pub fn read(text: &str) -> Result<impl Iterator<Item = (i64, Counts)> + use<>, StoreError> {
         let odd = |error: serde_json::Error| StoreError::Inconsistent {
-            what: format!("the cells of a day: {error}"),
+            what: format!("cannot parse the cells of a day: {error}"),
         };
         let cells: Vec<(i64, i64, i64, i64, i64, i64)> = serde_json::from_str(text).map_err(odd)?;
         Ok(cells
@@ -273,6 +288,7 @@ impl DayCells {
         self.0.iter().map(|(key, counts)| (*key, counts))
     }
 
+    /// Returns the stored form.
     pub fn text(&self) -> String {
         let mut text = String::from("[");
         for (place, (key, counts)) in self.iter().enumerate() {
@@ -298,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_is_taken_from_where_it_was_and_added_where_it_is() {
+    fn a_change_is_subtracted_from_the_old_slot_and_added_to_the_new_one() {
         let id = Uuid::from_u128(1);
         let started = fact(1, 7, &[true]);
         let answered = fact(1, 7, &[true, true]);
@@ -338,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_full_leads_to_its_last_change_and_the_last_one_to_the_clock() {
+    fn a_full_page_reaches_its_last_change_and_the_last_page_the_clock() {
         let place = Place {
             state: BuildState::Serving,
             after: 10,

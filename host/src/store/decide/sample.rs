@@ -1,6 +1,6 @@
-//! For the tests of the decisions: an instance, a notification, what is said of its
-//! message, and a deal of a partner. Nothing is loaded: what a batch decides on is
-//! what was decided. [`saved`] is the end of a batch.
+//! Test data for the decisions: an instance, a notification, statuses of its message, and
+//! a deal of a partner. Nothing is loaded: each batch works on what the previous ones
+//! decided. [`saved`] ends a batch.
 
 use super::known::{Change, Known};
 use super::{Conversation, Ticket, all};
@@ -55,7 +55,7 @@ pub fn phone(e164: &str) -> Phone {
     }
 }
 
-/// One that its caller sends at once.
+/// A notification that its caller sends at once.
 pub fn notification() -> Notification {
     let phone = phone("+5511987654321");
     Notification {
@@ -167,7 +167,7 @@ pub fn conversation(known: &Known, id: MessageId) -> &Conversation {
     &known.dialogue.conversations[&message(known, id).conversation]
 }
 
-/// The batch is over: the next one finds all of it as it is, and nothing new.
+/// Ends the batch: the next one finds all rows unchanged.
 pub fn saved(known: &mut Known) {
     let dialogue = &mut known.dialogue;
     known
@@ -214,7 +214,7 @@ pub fn claim(route: &str, fingerprint: &str) -> IdempotencyClaim {
     }
 }
 
-/// Of the person whom [`notification`] is to.
+/// A deal for the recipient of [`notification`].
 pub fn new_deal() -> NewDeal {
     let phone = notification().phone;
     NewDeal {
@@ -241,7 +241,7 @@ pub fn make(known: &mut Known, new: NewDeal) -> DealCreated {
     }
 }
 
-/// A deal that is there, in a workspace with the product `P-1` and the owner Olga.
+/// A stored deal, in a workspace with the product `P-1` and the owner Olga.
 pub fn stored_deal(known: &mut Known) -> DealId {
     let workspace = by().workspace;
     let (product, owner) = (product(), owner());
@@ -269,7 +269,7 @@ pub fn product() -> ProductId {
     ProductId(uuid::Uuid::from_u128(5))
 }
 
-/// Nothing is asked for yet.
+/// A patch without changes.
 pub fn wish(deal: DealId) -> DealPatch {
     DealPatch {
         by: by(),
@@ -292,7 +292,7 @@ pub fn deal(known: &Known, id: DealId) -> &Deal {
     &known.deals[&id]
 }
 
-/// Begins a conversation about the deal, which waits for an answer; saved.
+/// Begins a conversation about the deal that awaits an answer, and saves it.
 pub fn talk_about(known: &mut Known, deal: DealId, notification: Notification) -> ConversationId {
     let new = Notification {
         deal: Some(deal),
@@ -319,7 +319,7 @@ pub fn elapse(known: &mut Known, conversation: ConversationId) -> bool {
     }
 }
 
-/// The only one there is.
+/// Returns the only ticket.
 pub fn ticket(known: &Known) -> (TicketId, &Ticket) {
     let tickets = &known.dialogue.tickets;
     assert_eq!(tickets.len(), 1, "{tickets:?}");
@@ -327,7 +327,7 @@ pub fn ticket(known: &Known) -> (TicketId, &Ticket) {
     (*id, ticket)
 }
 
-/// Nothing is asked for yet.
+/// A patch without changes.
 pub fn ticket_wish(ticket: TicketId) -> TicketPatch {
     TicketPatch {
         workspace: channel().workspace,

@@ -1,8 +1,8 @@
-//! A send: begun, settled, decided by a person. A send is somebody's as long as its
-//! lease says so, and what anybody else says of it is stale; except that the
-//! channel took it, which is true whoever says it and whenever: also of one that an
-//! operator has decided on meanwhile. A message that the channel has told of is
-//! out: nothing sends it again.
+//! A send: begun, settled, or decided by an operator. Only the holder of its lease may
+//! settle a send; any other settlement is stale. The exception is that the channel
+//! accepted the message: that is true whoever reports it and whenever, even for a message
+//! that an operator has decided on in the meantime. A message that has a status from the
+//! channel is out, and is never sent again.
 
 use super::Message;
 use super::dialogue::{NewHold, SendState};
@@ -16,7 +16,7 @@ use crate::store::{
     Channel, MessageOutcome, Resolution, SendOutcome, SendSettlement, SendStart, Verdict, Written,
 };
 
-/// The word for a send's state in its message.
+/// Returns the word for a send's state in its message.
 pub(super) fn state_word(state: SendState) -> State {
     match state {
         SendState::Waiting => State::Waiting,
@@ -25,12 +25,12 @@ pub(super) fn state_word(state: SendState) -> State {
     }
 }
 
-/// How far a message is, as it says itself.
+/// Returns the state that the message records.
 pub(super) fn state_of(message: &Message) -> State {
     State::of(&message.metadata.status).unwrap_or(State::Unknown)
 }
 
-/// From here on nobody makes another call for it, until somebody knows more.
+/// Marks the call as about to be made. No other call is made until its outcome is known.
 pub(super) fn begin(known: &mut Known, start: &SendStart) -> Written {
     let now = known.now;
     let is_held = known.dialogue.live_send(start.message).is_some_and(|send| {
@@ -93,7 +93,7 @@ pub(super) fn settle(known: &mut Known, new: &SendSettlement) -> Written {
             status::tell(known, &new.channel, id, None, &progress, Some(now));
             over(known, &new.channel, id);
         }
-        // A status was here before: it is out, whatever the answer was.
+        // A status arrived before: the message is out, whatever the answer was.
         _ if is_told => over(known, &new.channel, id),
         SendOutcome::Later { at, error } => {
             wait(known, id, *at, 1);
@@ -140,7 +140,7 @@ fn accepted(known: &mut Known, new: &SendSettlement, external_ids: &[String], pr
     let id = new.message;
     let mut progress = progress.clone();
     let at = *progress.accepted_at.get_or_insert(known.now);
-    // First, so that what statuses said before does not decide when it began.
+    // First, so that earlier statuses do not decide when the conversation began.
     drop_send(known, id);
     if let Some(message) = known.dialogue.messages.get(&id) {
         conversation::taken(known, &new.channel, message.conversation, at);
@@ -157,7 +157,7 @@ fn accepted(known: &mut Known, new: &SendSettlement, external_ids: &[String], pr
     }
 }
 
-/// What an operator decides about a message that waits or of which nobody knows.
+/// Applies an operator's decision about a message that waits or whose outcome is unknown.
 pub(super) fn resolve(known: &mut Known, new: &Resolution) -> Written {
     let now = known.now;
     let may = known
@@ -189,7 +189,7 @@ pub(super) fn resolve(known: &mut Known, new: &Resolution) -> Written {
     outcome(known, new.workspace, new.message)
 }
 
-/// The send is over: what the message was told says whether anything went out.
+/// Ends the send. The statuses of the message show whether anything went out.
 pub(super) fn over(known: &mut Known, channel: &Channel, id: MessageId) {
     drop_send(known, id);
     let Some(message) = known.dialogue.messages.get(&id) else {
@@ -218,7 +218,7 @@ fn wait(known: &mut Known, id: MessageId, at: Micros, attempts: u32) {
     }
 }
 
-/// What a message says while no status has told of it.
+/// Sets the message's state and reason, while no status has arrived.
 fn say(known: &mut Known, id: MessageId, state: State, reason: Option<String>) {
     let Some(message) = known.dialogue.messages.get_mut(&id) else {
         return;
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_begun_by_who_holds_it_while_the_lease_lasts() {
+    fn only_the_holder_begins_a_call_and_only_while_its_lease_lasts() {
         let known = &mut known();
         let id = claimed(known, 7);
         assert!(!start(known, id, 6));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acceptance_is_believed_from_anybody_and_nothing_else_is() {
+    fn only_an_acceptance_is_taken_from_any_host() {
         let known = &mut known();
         let id = claimed(known, 7);
         start(known, id, 7);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_after_all_is_not_sent_again_though_an_operator_said_so() {
+    fn an_accepted_message_is_not_sent_again_even_if_an_operator_asked_for_it() {
         let known = &mut known();
         let id = notify(known, notification());
         let unknown = SendOutcome::Unknown {
@@ -318,14 +318,14 @@ mod tests {
         resolved(known, id, Verdict::SendAgain { until: time(99) });
         let send = known.dialogue.sends.get_mut(&id).expect("it waits");
         (send.lease, send.lease_until) = (8, Some(time(60)));
-        // Now the first host goes on, and has the provider's answer.
+        // Now the first host continues with the provider's answer.
         let late = settle(known, id, 0, accepted("w1", 1));
         assert_eq!(late, Some(State::Accepted));
         assert!(!start(known, id, 8), "it is out");
     }
 
     #[test]
-    fn of_what_was_given_up_too_soon_the_channels_id_is_known_all_the_same() {
+    fn a_message_given_up_too_soon_still_gets_the_channels_id() {
         let known = &mut known();
         let id = claimed(known, 7);
         start(known, id, 7);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_after_a_status_leaves_the_message_out() {
+    fn a_message_with_a_status_stays_out_despite_a_refusal() {
         let known = &mut known();
         let id = notify(known, notification());
         let told = Progress {

@@ -1,6 +1,6 @@
-//! Fetches: an answer that is kept, and what came of it. Only who holds the
-//! fetch may settle it; anybody else is told that it is stale. The answer from
-//! which items came stays with the delivery, for a replay.
+//! Fetches: storing an answer, and settling the fetch. Only the holder of the fetch may
+//! settle it; for any other host it is stale. The answer that gave the items stays with
+//! the delivery for a replay.
 
 use std::collections::HashSet;
 
@@ -60,7 +60,7 @@ pub(super) fn settle(known: &mut Known, new: &FetchSettlement) -> Result<Written
         }
     }
     known.note(new.delivery, &new.notes);
-    // While parts of its conversion are to come it waits for these.
+    // While parts of its conversion are missing, the delivery waits for them.
     let waits = known
         .deliveries
         .get(&new.delivery)
@@ -76,7 +76,7 @@ fn holds(known: &Known, delivery: DeliveryId, index: u32, lease: Lease) -> bool 
         })
 }
 
-/// The first item takes the fetch's place, the others come after the last.
+/// The first item takes the fetch's place. The others follow the last item.
 fn replace(
     known: &mut Known,
     new: &FetchSettlement,
@@ -88,7 +88,7 @@ fn replace(
         return Ok(());
     };
     if delivery.is_to_be_converted() {
-        // Places of parts to come are not free.
+        // The places of later parts are reserved.
         delivery.reserve(ITEMS_LAST_PLACE);
     }
     if new.ran.is_some() {
@@ -132,7 +132,7 @@ fn keep_answer(known: &mut Known, delivery: DeliveryId, index: u32) {
     known.new_answers.extend(answer);
 }
 
-/// It is due again later, and is asked anew: the kept answer led nowhere.
+/// Schedules the fetch again without the stored answer, which had no result.
 fn wait(known: &mut Known, new: &FetchSettlement, at: Micros, why: &str) {
     if let Some(fetch) = known.fetches.get_mut(&(new.delivery, new.index)) {
         fetch.due_at = at;

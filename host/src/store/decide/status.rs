@@ -1,5 +1,5 @@
-//! What a channel says of a message. The same however often it comes and in
-//! whatever order; what says nothing new changes no row.
+//! Statuses of messages. They are idempotent and independent of their order: a status
+//! without news changes no row.
 
 use super::MessageError;
 use super::dialogue::{ReferenceKey, SendState};
@@ -15,10 +15,10 @@ use crate::domain::message::{Actor, Progress, says_more};
 use crate::domain::time::Micros;
 use crate::store::{Channel, message_error_id};
 
-/// A status as a webhook brings it.
+/// A status from a webhook.
 pub(super) struct Status<'a> {
     pub external_id: &'a str,
-    /// The host's own id, as the provider gave it back.
+    /// The host's own id, if the provider returned it.
     pub message: Option<MessageId>,
     pub progress: &'a Progress,
     pub word: &'a str,
@@ -30,7 +30,7 @@ pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Status<'_>) -> 
     let external_id = Some(new.external_id.to_owned());
     if new.progress.is_empty() {
         let words = format!(
-            "the word `{}` says nothing about how far a message is",
+            "the status `{}` says nothing about the progress of a message",
             new.word
         );
         return Item::with_message(ItemStatus::Ignored, external_id, &words);
@@ -44,7 +44,7 @@ pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Status<'_>) -> 
                 return Item::new(ItemStatus::Duplicate, external_id);
             };
             if message.actor == Actor::Contact {
-                let words = "a status of a message that came in";
+                let words = "the status is of a message that came in";
                 return Item::with_message(ItemStatus::Ignored, external_id, words);
             }
             let contact = message.contact;
@@ -69,16 +69,17 @@ pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Status<'_>) -> 
     }
 }
 
-/// A message of this instance, and not another's that guessed or mixed up an id.
+/// Returns whether the message belongs to this instance. A provider may mix up an id, and
+/// a sender may guess one.
 fn is_ours(known: &Known, channel: &Channel, id: MessageId) -> bool {
     known.dialogue.messages.get(&id).is_some_and(|message| {
         message.workspace == channel.workspace && message.agent == Some(channel.agent)
     })
 }
 
-/// Adds to a message what is said of it, under the channel's id or its own; whether
-/// that is news. If it was not known to be out, it is now. Without a time it was
-/// said before, and the report has its own times.
+/// Adds a status to a message, under the channel's id or its own. Returns whether it was
+/// new. The message is out from then on. Without a time, the status was reported before,
+/// and the report has its own times.
 pub(super) fn tell(
     known: &mut Known,
     channel: &Channel,
@@ -109,15 +110,15 @@ pub(super) fn tell(
         let (is_news, since) = report(known, &Line::from(channel), Some(id), &failure);
         news |= is_news;
         let is_first = !before.iter().any(|known| known.code == error.code);
-        // A repeat does not ban again who wants messages by now; an earlier time of
-        // the same counts for who does not.
+        // A repeat does not ban a contact again who has opted in since. For a contact who
+        // is still banned, an earlier time of the same error counts.
         if error.category == Category::OptOut
             && (is_first || (is_news && people::is_banned(known, contact)))
         {
             people::ban(known, contact, since);
         }
     }
-    // Whoever is in the middle of the call says so himself when he has the answer.
+    // A send whose call is under way is settled by its holder, which has the answer.
     let send = known.dialogue.live_send(id);
     if send.is_some_and(|send| send.state != SendState::Sending) {
         sent::over(known, channel, id);
@@ -126,8 +127,8 @@ pub(super) fn tell(
     news
 }
 
-/// An operator does not count any more on a message that is not out: it has failed,
-/// also where its instance has no adapter any more.
+/// Gives up a message that is not out: it has failed, even if its instance has no adapter
+/// any more.
 pub(super) fn give_up(known: &mut Known, id: MessageId) {
     let now = known.now;
     let dialogue = &mut known.dialogue;
@@ -163,10 +164,10 @@ pub(super) fn give_up(known: &mut Known, id: MessageId) {
     report(known, &line, Some(id), &failure);
 }
 
-/// The code of a message that an operator gave up.
+/// The error code of a message that an operator gave up.
 pub(super) const GIVEN_UP: &str = "given-up";
 
-/// What is said of a message that is not known, or not known yet.
+/// Keeps a status of a message that is unknown, or not known yet.
 fn unknown(known: &mut Known, channel: &Channel, key: ReferenceKey, new: &Status<'_>) -> bool {
     let mut news = references::wait(known, channel, key, new.progress, new.recipient_id);
     let phone = new.recipient_id.and_then(contact::channel_phone);
@@ -185,7 +186,7 @@ fn unknown(known: &mut Known, channel: &Channel, key: ReferenceKey, new: &Status
     news
 }
 
-/// Where a failure was told of.
+/// Where a failure was reported.
 struct Line<'a> {
     workspace: WorkspaceId,
     connection: &'a ConnectionId,
@@ -206,20 +207,20 @@ impl<'a> From<&'a Channel> for Line<'a> {
 
 /// One error of one message, for the report.
 struct Failure<'a> {
-    /// The channel's id of the message, or its own where there is none.
+    /// The channel's id of the message, or its own if there is none.
     of: &'a str,
     external_id: Option<&'a str>,
     error: &'a ChannelError,
     at: Option<Micros>,
-    /// A row that is there has its time already.
+    /// The failure was reported before, so an existing row keeps its time.
     is_told_again: bool,
-    /// E.164, of whom the message was for.
+    /// The recipient's number in E.164.
     phone: Option<&'a str>,
 }
 
-/// The row of the report for a failure: one for a message, or the channel's id of
-/// it, and a code. Filled as soon as the message is known; whether that is news, and
-/// since when it is reported.
+/// Adds a failure to the report: there is one row for each message, or channel's id of
+/// one, and code. The row is completed as soon as the message is known. Returns whether
+/// it was new, and the time since which it is reported.
 fn report(
     known: &mut Known,
     line: &Line<'_>,
@@ -283,7 +284,7 @@ fn set_texts(row: &mut MessageError, new: &ChannelError) {
     row.details = text(&new.details);
 }
 
-/// What the row says, to be compared. It has no category: that of the other.
+/// Returns the row's error for a comparison. Rows have no category, so it gets this one.
 fn told(row: &MessageError, category: Category) -> ChannelError {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     ChannelError {
@@ -295,7 +296,7 @@ fn told(row: &MessageError, category: Category) -> ChannelError {
     }
 }
 
-/// Where a message that failed belongs.
+/// The conversation, deal and contact of a failed message.
 struct Place {
     message: MessageId,
     conversation: ConversationId,
@@ -320,8 +321,8 @@ impl Place {
         })
     }
 
-    /// Only while the row's message is not known: what a deal is called later does
-    /// not change what is reported.
+    /// Fills the row unless its message is already known: later changes of a deal do not
+    /// change the report.
     fn fill(self, row: &mut MessageError) -> bool {
         if row.message.is_some() {
             return false;
@@ -377,7 +378,7 @@ mod tests {
         ]
     }
 
-    /// What is stored in the end, but for marks and for what was made by chance.
+    /// Returns the stored rows, without marks and random values.
     fn play(order: &[usize]) -> String {
         let known = &mut known();
         let mut new = notification();
@@ -426,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn every_order_of_the_answer_and_its_statuses_comes_to_the_same() {
+    fn an_answer_and_its_statuses_have_the_same_result_in_every_order() {
         let expect = play(&[0, 1, 2, 3, 4, 5]);
         assert!(expect.contains("in full"));
         let mut orders = 0;
@@ -449,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_another_messages_stays_that_ones() {
+    fn an_id_of_another_message_stays_with_it() {
         let known = &mut known();
         let one = notify(known, notification());
         let other = notify(known, notification());
@@ -466,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_that_names_a_message_anew_each_time_makes_it_no_longer() {
+    fn a_message_keeps_a_bounded_number_of_provider_ids() {
         let known = &mut known();
         let id = notify(known, notification());
         for number in 0..2 * limits::EXTERNAL_IDS_PER_MESSAGE {
@@ -485,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_of_what_came_in() {
+    fn statuses_of_incoming_messages_are_ignored() {
         let known = &mut known();
         let inbound = crate::store::Inbound {
             external_id: "in1".to_owned(),

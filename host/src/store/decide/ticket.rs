@@ -1,6 +1,6 @@
-//! Tickets: opened when a conversation, or a deal that nobody talks about, is
-//! handed to people, and at most one at a time for each; changed by the desk. A
-//! ticket that is resolved closes its conversation.
+//! Tickets: opened when a conversation is handed to people, or a deal without one, with
+//! at most one open ticket for each; changed by the desk. Resolving a ticket closes its
+//! conversation.
 
 use super::Ticket;
 use super::conversation;
@@ -10,8 +10,8 @@ use crate::domain::id::{ConversationId, DealId, OwnerId, TicketId};
 use crate::domain::ticket::Status;
 use crate::store::{TicketPatch, TicketPatched};
 
-/// The conversation is handed to people: to this one, or to whoever takes it. Nobody
-/// waits for the contact's answer any more.
+/// Hands the conversation to people: to this owner, or to whichever agent takes it. The
+/// contact's answer is not awaited any more.
 pub(super) fn hand_over(known: &mut Known, id: ConversationId, owner: Option<OwnerId>) {
     let now = known.now;
     let Some(conversation) = known.dialogue.conversations.get_mut(&id) else {
@@ -49,7 +49,7 @@ pub(super) fn hand_over(known: &mut Known, id: ConversationId, owner: Option<Own
     known.dialogue.add_ticket(TicketId::new(now), ticket);
 }
 
-/// The deal is handed to people, with its conversation if somebody talks about it.
+/// Hands the deal to people, together with its conversation if there is one.
 pub(super) fn hand_over_deal(known: &mut Known, id: DealId, talk: Option<ConversationId>) {
     let Some(deal) = known.deals.get(&id) else {
         return;
@@ -137,7 +137,7 @@ pub(super) fn patch(known: &mut Known, patch: &TicketPatch) -> TicketPatched {
     TicketPatched::Done { changed: true }
 }
 
-/// Another ticket took its place since it was resolved.
+/// Returns whether another ticket has replaced it since it was resolved.
 fn superseded(known: &Known, id: TicketId, ticket: &Ticket) -> bool {
     let live = match (ticket.conversation, ticket.deal) {
         (Some(conversation), _) => known.dialogue.live_tickets.get(&conversation),
@@ -158,7 +158,8 @@ mod tests {
     const CHANGED: TicketPatched = TicketPatched::Done { changed: true };
     const KEPT: TicketPatched = TicketPatched::Done { changed: false };
 
-    /// A conversation that is handed over because nobody answered, and its ticket.
+    /// Returns a conversation that was handed over because it was not answered, and its
+    /// ticket.
     fn handed(known: &mut Known) -> (ConversationId, TicketId) {
         let deal = stored_deal(known);
         let talk = talk_about(known, deal, notification());
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_answered_in_time_is_handed_to_people_once() {
+    fn an_unanswered_conversation_is_handed_to_people_once() {
         let known = &mut known();
         let (talk_id, id) = handed(known);
         let (_, opened) = ticket(known);
@@ -203,7 +204,7 @@ mod tests {
         let now = talk(known, talk_id);
         assert_eq!(now.no_response_at, Some(time(86_400)));
         assert_eq!(now.transferred_at, Some(time(86_400)));
-        // Time and a partner again: it is in people's hands already.
+        // A timeout and a partner hand it over again: it is already handed over.
         assert!(!elapse(known, talk_id));
         let stage = Some(Stage::Transferred);
         let deal = talk(known, talk_id).deal.expect("a deal");
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_handed_over_by_time_when_the_notification_forbade_it() {
+    fn a_timeout_hands_nothing_over_if_the_notification_forbade_it() {
         let known = &mut known();
         let deal = stored_deal(known);
         let quiet = Notification {
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_is_claimed_and_let_go_of() {
+    fn a_ticket_is_claimed_and_released() {
         let known = &mut known();
         let (_, id) = handed(known);
         assert_eq!(to_owner(known, id, Some(OLGA)), CHANGED);
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_nothing_or_is_not_known_leaves_no_trace() {
+    fn a_patch_without_changes_or_with_unknown_names_leaves_no_trace() {
         let known = &mut known();
         let (_, id) = handed(known);
         assert_eq!(patch_ticket(known, ticket_wish(id)), KEPT);
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answered_ticket_keeps_its_first_answer_and_its_conversation_goes_on() {
+    fn an_answered_ticket_keeps_its_first_answer_and_its_conversation_continues() {
         let known = &mut known();
         let (talk_id, id) = handed(known);
         let answered = time(86_460);
@@ -302,13 +303,13 @@ mod tests {
         assert_eq!(known.dialogue.changed_conversations, [talk_id]);
         assert!(known.dialogue.live_tickets.is_empty());
         assert_eq!(to_status(known, id, Status::Resolved), KEPT);
-        // What comes next begins another.
+        // The next message begins a new one.
         let next = notify(known, notification());
         assert_ne!(message(known, next).conversation, talk_id);
     }
 
     #[test]
-    fn a_resolved_ticket_is_opened_again_and_its_conversation_is_not() {
+    fn a_resolved_ticket_is_reopened_and_its_conversation_is_not() {
         let known = &mut known();
         let (talk_id, id) = handed(known);
         to_status(known, id, Status::Resolved);
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_whose_place_is_taken_stays_resolved() {
+    fn a_replaced_ticket_stays_resolved() {
         let known = &mut known();
         let deal = stored_deal(known);
         let stage = |known: &mut Known, stage| {
@@ -343,7 +344,7 @@ mod tests {
         for status in [Status::Open, Status::Answered] {
             assert_eq!(to_status(known, first, status), TicketPatched::Superseded);
         }
-        // Who takes it may still change, and so may the other one.
+        // Its owner may still change, and so may the other ticket.
         assert_eq!(to_owner(known, first, Some(OLGA)), CHANGED);
         assert_eq!(to_status(known, second, Status::Resolved), CHANGED);
         assert_eq!(to_status(known, first, Status::Open), CHANGED);

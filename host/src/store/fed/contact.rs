@@ -1,4 +1,4 @@
-//! Contacts: who deals are of.
+//! Contacts: the people that deals belong to.
 
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ pub struct Contact {
     pub name: Option<String>,
     pub email: Option<String>,
     pub phone_number: Option<String>,
-    /// It wants no messages, or was banned.
+    /// Set if the contact wants no messages or was banned.
     pub banned_at: Option<Micros>,
     pub props: Map<String, Value>,
     pub edited: Vec<String>,
@@ -58,8 +58,8 @@ pub static CONTACTS: Table = Table {
 };
 
 impl Contact {
-    /// Its properties and what a person edited of it are told by name: a row may hold
-    /// a deal's as well.
+    /// Reads a contact. The columns of its properties and of its edited fields are named by the
+    /// caller, because a row may hold those of a deal as well.
     pub fn read(
         row: &impl Columns,
         props: &'static str,

@@ -1,4 +1,4 @@
-//! Conversations: what is said between a contact and an instance.
+//! Conversations between a contact and an instance.
 
 use serde_json::{Map, Value};
 
@@ -30,14 +30,14 @@ pub struct Conversation {
     pub appointment_at: Option<Micros>,
     pub closed_at: Option<Micros>,
     pub props: Map<String, Value>,
-    /// When the first message of the instance was stored, if there is one: what
-    /// comes in after it answers it.
+    /// When the first message of the instance was stored, if there is one. A later incoming message
+    /// answers it.
     pub messaged_at: Option<Micros>,
-    /// Transferred to people when it is not answered in time.
+    /// Whether it is transferred to people if it is not answered in time.
     pub transfer: bool,
-    /// Unanswered by then it is `no_response`; none once that is settled.
+    /// If it is unanswered at this time, it becomes `no_response`. `None` once that is settled.
     pub respond_by: Option<Micros>,
-    /// Idle until then it closes. None: it is closed.
+    /// If it is idle until this time, it closes. `None` if it is closed.
     pub close_by: Option<Micros>,
     pub change: Change,
 }
@@ -125,7 +125,7 @@ impl Conversation {
     }
 }
 
-// Whose conversation it is, with which instance and where from, stays.
+// The contact, the instance and the source of a conversation never change.
 impl Fed<24> for Conversation {
     type Id = ConversationId;
     const FEED: Entity = Entity::Conversations;

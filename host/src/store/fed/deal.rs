@@ -27,11 +27,11 @@ pub struct Deal {
     pub stage: Stage,
     pub title: Option<String>,
     pub props: Map<String, Value>,
-    /// Fields that a person or a partner edited: a source leaves them as they are.
+    /// Fields that a person or a partner edited. A source does not overwrite them.
     pub edited: Vec<String>,
     pub product: Option<ProductId>,
     pub external_id: Option<String>,
-    /// Whose connection it came through, or who made it.
+    /// The partner whose connection it came through, or who created it.
     pub partner: Option<PartnerId>,
     pub connection: Option<ConnectionId>,
     pub delivery: Option<DeliveryId>,
@@ -83,7 +83,7 @@ pub static DEALS: Table = Table {
 };
 
 impl Deal {
-    /// One that is made now, of this contact: open, and nothing else is known of it.
+    /// Returns a new, open deal of this contact, with nothing else set.
     pub fn new(workspace: WorkspaceId, person: ContactId) -> Self {
         Self {
             workspace,
@@ -104,7 +104,7 @@ impl Deal {
         }
     }
 
-    /// Its partner is who made it, or whose connection it came through.
+    /// Reads a deal. Its partner is the one that created it, or whose connection it came through.
     pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,
@@ -126,7 +126,7 @@ impl Deal {
     }
 }
 
-// Who made a deal and what it came from stays; the partner of one that came through a
+// The creator and the origin of a deal never change. The partner of a deal that came through a
 // connection is the connection's.
 impl Fed<18> for Deal {
     type Id = DealId;

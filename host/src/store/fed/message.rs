@@ -86,7 +86,7 @@ impl Message {
     }
 }
 
-// What was said stays; how far it is changes.
+// The content of a message never changes; its progress does.
 impl Fed<14> for Message {
     type Id = MessageId;
     const FEED: Entity = Entity::Messages;

@@ -1,4 +1,4 @@
-//! Failures of channels, as reported.
+//! Failures that channels report.
 
 use super::{Fed, written};
 use crate::domain::id::{AgentId, ConversationId, DealId, MessageErrorId, MessageId, WorkspaceId};
@@ -11,7 +11,7 @@ use crate::store::schema::{Met, Table, column, leaves, leaves_as, nullable};
 use crate::store::sql::Kind::{Number, Text, Time, Uuid};
 use crate::store::sql::{Arg, Sql, args, made};
 
-/// A failure of the channel, as reported.
+/// A failure that a channel reported.
 #[derive(Clone, Debug)]
 pub struct MessageError {
     pub workspace: WorkspaceId,

@@ -1,5 +1,5 @@
-//! Rows of feeds, a file for each kind: what a batch decides on, the table that it is in, how
-//! it is read and how it is written.
+//! Rows of feeds, a file for each kind: the type that a batch decides on, its table, and how it is
+//! read and written.
 
 mod contact;
 mod conversation;
@@ -21,26 +21,26 @@ use crate::store::StoreError;
 use crate::store::decide::Change;
 use crate::store::sql::{Arg, Sql};
 
-/// A row of a feed: how it is written.
+/// A row of a feed, and how it is written.
 pub trait Fed<const N: usize> {
     type Id: Copy;
     const FEED: Entity;
     fn workspace(&self) -> WorkspaceId;
     fn change(&self) -> Change;
-    /// Whether it makes room for another one of its kind.
+    /// Whether the row is finished, so that another one of its kind may be created.
     fn is_over(&self) -> bool {
         false
     }
-    /// Whether another host may make one of the same at the same time.
+    /// Whether another host may create the same row at the same time.
     const MAY_MEET: bool;
     fn insert() -> &'static Sql;
     fn update() -> &'static Sql;
-    /// All of its columns; `at` is when it is written.
+    /// Returns the values of all columns. `at` is the time of the write.
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; N], StoreError>;
 }
 
-/// What is the same for all rows of feeds, and the statements of a table of one. What is
-/// fixed is never written again.
+/// The methods that all rows of feeds share, with the statements of their table. Fixed columns are
+/// never updated.
 macro_rules! written {
     ($table:ident, $met:expr, fixed: [$($fixed:literal),* $(,)?]) => {
         fn workspace(&self) -> crate::domain::id::WorkspaceId {

@@ -1,4 +1,4 @@
-//! Tickets: conversations and deals in people's hands.
+//! Tickets: conversations and deals that people handle.
 
 use super::{Fed, written};
 use crate::domain::id::{
@@ -14,7 +14,7 @@ use crate::store::schema::{Met, Table, column, nullable};
 use crate::store::sql::Kind::{Number, Text, Time, Uuid};
 use crate::store::sql::{Arg, Sql, args, made};
 
-/// A conversation, or a deal, in people's hands.
+/// A conversation or a deal that people handle.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     pub workspace: WorkspaceId,
@@ -22,9 +22,9 @@ pub struct Ticket {
     pub deal: Option<DealId>,
     pub contact: ContactId,
     pub agent: Option<AgentId>,
-    /// Its conversation's, as it was when the ticket opened; none without one.
+    /// The agent type of its conversation when the ticket opened. `None` without a conversation.
     pub agent_type: Option<String>,
-    /// Its conversation's too.
+    /// The source of its conversation at that time.
     pub source: Option<String>,
     pub owner: Option<OwnerId>,
     pub status: ticket::Status,
@@ -83,7 +83,7 @@ impl Ticket {
     }
 }
 
-// What is in people's hands stays; how far they are changes.
+// The subject of a ticket never changes; its progress does.
 impl Fed<16> for Ticket {
     type Id = TicketId;
     const FEED: Entity = Entity::Tickets;

@@ -1,11 +1,11 @@
 //! Moves a whole store from a SQLite file into a PostgreSQL database.
 //!
-//! Both have the same tables and columns, as `schema` describes them. Every table is
-//! copied in pages, each of which commits with the note of how far the move is:
-//! ended anywhere, it goes on there. When all is copied both sides are read again
-//! and compared, and only then does the database become the store, with the same
-//! id, clocks and numbers, so that whoever pulls from it goes on with what he has.
-//! Until then it is not served, and the file is not changed.
+//! Both have the same tables and columns, which `schema` describes. Every table is copied
+//! in pages, and each page commits together with the record of the progress: a move that
+//! is interrupted anywhere continues there. After copying, both sides are read again and
+//! compared. Only then does the database become the store, with the same id, clocks and
+//! numbers, so that clients of the feeds continue with their cursors. Until then it is
+//! not served, and the file is not changed.
 
 mod source;
 mod target;
@@ -25,7 +25,7 @@ use crate::clock::Clock;
 use crate::config::StoreUrl;
 use crate::limits;
 
-/// What is moved: each table, in an order in which what is referred to comes first.
+/// The tables that are moved, in an order in which referenced tables come first.
 static TABLES: [&Table; 34] = [
     &schema::WORKSPACES,
     &schema::PARTNERS,
@@ -63,29 +63,29 @@ static TABLES: [&Table; 34] = [
     &schema::ERASURES,
 ];
 
-/// What is asked for.
+/// The parameters of a move.
 pub struct Order<'a> {
-    /// A SQLite file that nobody serves.
+    /// A SQLite file that no service is using.
     pub from: &'a Path,
     pub to: &'a StoreUrl,
-    /// Rows of one transaction.
+    /// Rows per transaction.
     pub rows: u32,
-    /// What an earlier move brought is thrown away first, if no host has served it.
+    /// Discard what an earlier move brought first, if no host has served it.
     pub again: bool,
-    /// The id of the key that the source's secrets are sealed with.
+    /// The id of the key that seals the secrets of the source.
     pub sealing_key: Option<&'a str>,
 }
 
-/// What happens, for who watches.
+/// Progress, for the caller.
 #[derive(Clone, Debug)]
 pub enum Step<'a> {
-    /// It goes on where an earlier run ended.
+    /// The move continues where an earlier run ended.
     GoesOn,
     Copying {
         table: &'a str,
         rows: u64,
         of: u64,
-        /// Rows a second of this run.
+        /// Rows per second in this run.
         speed: u64,
     },
     Copied {
@@ -100,11 +100,11 @@ pub enum Step<'a> {
     },
 }
 
-/// How it went.
+/// The result of a move.
 #[derive(Clone, Debug)]
 pub struct Moved {
     pub store: Uuid,
-    /// It had been moved before: nothing was done now.
+    /// The store had been moved before. Nothing was done now.
     pub before: bool,
     pub tables: Vec<MovedTable>,
 }
@@ -113,13 +113,19 @@ pub struct Moved {
 pub struct MovedTable {
     pub name: &'static str,
     pub rows: u64,
-    /// The sum over the rows, the same on both sides.
+    /// The sum over the rows, equal on both sides.
     pub digest: String,
     /// Characters that PostgreSQL cannot hold, each replaced by U+FFFD.
     pub replaced: u64,
 }
 
-/// Moves the store, or goes on moving it.
+/// Moves the store, or continues an interrupted move.
+///
+/// # Errors
+///
+/// `Open` if either side cannot be opened, `Refused` if the target holds other data or is
+/// in use, or the file has changed since it was moved, `Inconsistent` if both sides
+/// differ at the end.
 pub async fn run(
     order: &Order<'_>,
     clock: &dyn Clock,
@@ -198,7 +204,7 @@ async fn compare(
     if known.checked.is_some() {
         return Ok(());
     }
-    // Half of the work is reading either side.
+    // Reading each side is half of the work.
     let of = known.rows * 2;
     let mut watched = |rows| {
         watch(Step::Comparing {
@@ -214,7 +220,7 @@ async fn compare(
     if found != wanted {
         return Err(StoreError::Inconsistent {
             what: format!(
-                "{}: {} rows with digest {} were to be moved, and {} with digest {} arrived; if the source was served while the move was not finished, begin anew with --restart",
+                "{}: the source has {} rows with digest {}, but the database has {} with digest {}. If the source was served before the move was finished, start over with --restart",
                 table.name,
                 wanted.rows,
                 wanted.text(),
@@ -226,7 +232,7 @@ async fn compare(
     target.checked(table, &found).await
 }
 
-/// The source's side of a table.
+/// Sums a table of the source.
 async fn sum(
     source: &Source,
     table: &'static Table,
@@ -245,8 +251,8 @@ async fn sum(
     }
 }
 
-/// A move that is done is repeated by doing nothing, only while every row of the
-/// source is as it was: what came in since would be left behind.
+/// Repeating a finished move is a no-op, but only if every row of the source is
+/// unchanged: otherwise new rows would be left behind.
 async fn unchanged(
     source: &Source,
     counters: &Counters,
@@ -275,7 +281,7 @@ async fn unchanged(
     }
     let deals = progress.tables.get("deals").map_or(0, |deals| deals.rows);
     Err(StoreError::Refused(format!(
-        "the database holds an earlier move of the store {} (done at {done_at}, {deals} deals, {} deliveries), and the file has other content since ({} deliveries): nothing was done now, and what is new in the file is not moved. Move into another, empty database, or empty this one and move anew with --restart, if no host has served it since",
+        "the database holds an earlier move of the store {} (done at {done_at}, {deals} deals, {} deliveries), and the content of the file has changed since ({} deliveries). Nothing was done now, and the new content of the file is not moved. Move into another, empty database; or, if no host has served this one since, empty it and start over with --restart",
         source.id, progress.source.deliveries, counters.deliveries,
     )))
 }
@@ -305,7 +311,7 @@ mod tests {
     use crate::clock::SystemClock;
     use crate::store::sqlite;
 
-    /// What stays behind, and why.
+    /// The tables that are not moved, and why.
     const STAY: [(&str, &str); 9] = [
         (
             "store",
@@ -318,7 +324,7 @@ mod tests {
         ("rollup_slots", REBUILT),
         ("rollup_cubes", REBUILT),
         ("rollup_days", REBUILT),
-        ("rollup_zones", "three requests tell it anew"),
+        ("rollup_zones", "three requests for a zone bring it back"),
     ];
 
     const REBUILT: &str = "analytics follows the feeds, which arrive with their stamps: \

@@ -1,7 +1,7 @@
-//! The store that moves: a SQLite file that nobody serves meanwhile. It is read on
-//! threads that may block, in the order of each table's key and in pages bounded in
-//! rows and in bytes: one is read while the one before it is written. From any
-//! page's last row on it can be read again.
+//! The source of a move: a SQLite file that no service uses meanwhile. It is read on
+//! blocking threads, in the order of each table's key, in pages bounded in rows and in
+//! bytes. One page is read while the previous one is written. Reading can resume after
+//! the last row of any page.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ use crate::store::error::odd;
 use crate::store::schema::Table;
 use crate::store::{StoreError, sqlite};
 
-/// The name of a row: what its key's columns hold.
+/// Identifies a row: the values of its key columns.
 pub type Key = Vec<Part>;
 
-/// Its kind is said with it: a text may look like an id.
+/// Stored with its kind, since a text may look like an id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
@@ -39,11 +39,11 @@ pub struct Source {
     _lock: File,
 }
 
-/// A page of rows, as they will be.
+/// A page of rows, as they will be in the target.
 #[derive(Debug, Default)]
 pub struct Page {
     pub rows: Vec<Vec<Cell>>,
-    /// The name of the last one; `None`: there are no rows after this page.
+    /// The key of the last row. `None`: no rows follow this page.
     pub last: Option<Key>,
     /// Characters that PostgreSQL cannot hold.
     pub replaced: u64,
@@ -52,11 +52,10 @@ pub struct Page {
 /// The pages of a table, as they are read.
 pub struct Pages(mpsc::Receiver<Result<Page, StoreError>>);
 
-/// Pages that wait to be written.
+/// Pages that may wait to be written.
 const READ_AHEAD: usize = 1;
 
-/// What the numbers of the store stand at, and by which it is seen that it was
-/// served since.
+/// The counters of the store. They also show whether the store was served since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     pub last_lease: i64,
@@ -74,16 +73,20 @@ select
   (select count(*) from deliveries) as deliveries,
   coalesce((select sum(generation) from activations), 0) as activations";
 
-/// Columns that do not arrive as they were, by their tables, and what is read for them.
-/// Leases are dropped: who held work is not where the store arrives. A send whose call
-/// was under way is due when its lease would have ended: whoever takes it then finds
-/// that nobody knows its outcome.
+/// Columns that are not copied as they are, with their table and the expression that is
+/// read instead. Leases are dropped, because their holders are not hosts of the target. A
+/// send whose call was under way becomes due when its lease would have ended; the host
+/// that claims it then finds its outcome unknown.
 const MADE_ANEW: [(&str, &str, &str); 2] =
     [("queue", "lease", "0"), ("queue", "lease_until_at", "null")];
 
 impl Source {
-    /// Takes the store for itself. Its schema is brought up to date, and nothing
-    /// else is changed in it.
+    /// Locks the store. Its schema is brought up to date, and nothing else in it is
+    /// changed.
+    ///
+    /// # Errors
+    ///
+    /// `Open` if there is no store, another process has it, or its schema cannot be used.
     pub async fn open(file: &Path, clock: &dyn Clock) -> Result<Self, StoreError> {
         if !file.is_file() {
             return Err(StoreError::Open(format!(
@@ -100,11 +103,16 @@ impl Source {
         })
     }
 
-    /// Says that the store lives elsewhere now: it is not served by mistake.
+    /// Leaves the note that the store has moved, so that it is not served by mistake.
+    ///
+    /// # Errors
+    ///
+    /// `Open` if the note cannot be written.
     pub fn leave(self, to: &str) -> Result<(), StoreError> {
         sqlite::leave(&self.file, to)
     }
 
+    /// Returns the counters of the store.
     pub async fn counters(&self) -> Result<Counters, StoreError> {
         self.ask(|connection| {
             let counters = connection.query_row(COUNTERS, [], |row| {
@@ -121,6 +129,7 @@ impl Source {
         .await
     }
 
+    /// Returns the number of rows in a table.
     pub async fn count(&self, table: &Table) -> Result<u64, StoreError> {
         let sql = format!("select count(*) from {}", table.name);
         self.ask(move |connection| {
@@ -130,8 +139,8 @@ impl Source {
         .await
     }
 
-    /// The rows after this one, in pages of at most so many. A page ends too once it has
-    /// the bytes that one may have.
+    /// Returns the rows after this one, in pages of at most `rows` rows. A page also ends
+    /// once it has reached the limit of bytes.
     pub fn pages(&self, table: &'static Table, after: Option<Key>, rows: u32) -> Pages {
         let (give, given) = mpsc::channel(READ_AHEAD);
         let connection = Arc::clone(&self.connection);
@@ -139,7 +148,7 @@ impl Source {
             let connection = held(&connection);
             let give_page = |page: Page| give.blocking_send(Ok(page)).is_ok();
             if let Err(error) = read(&connection, table, after.as_ref(), rows, give_page) {
-                // Nobody may wait any more.
+                // The receiver may be gone.
                 let _ = give.blocking_send(Err(error));
             }
         });
@@ -157,7 +166,11 @@ impl Source {
 }
 
 impl Pages {
-    /// The next page. After the one that says that it is the last there is none.
+    /// Returns the next page. After the last page there is none.
+    ///
+    /// # Errors
+    ///
+    /// The error of reading the file. A call after the last page is an error too.
     pub async fn next(&mut self) -> Result<Page, StoreError> {
         let next = self.0.recv().await;
         next.unwrap_or_else(|| Err(ended_badly()))
@@ -170,11 +183,11 @@ fn held(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
 
 fn ended_badly() -> StoreError {
     StoreError::Inconsistent {
-        what: "reading the file ended badly".to_owned(),
+        what: "the task that reads the file failed".to_owned(),
     }
 }
 
-/// Gives the rows after this one page by page, for as long as somebody takes them.
+/// Passes the rows after this one page by page, until `give` returns false.
 fn read(
     connection: &Connection,
     table: &Table,
@@ -199,7 +212,8 @@ fn read(
     Ok(())
 }
 
-/// Reads a table in the order of its key; past a row, whose key is the parameters.
+/// Returns the query that reads a table in the order of its key, optionally after a row
+/// whose key is the parameters.
 fn select(table: &Table, past_a_row: bool) -> String {
     let columns = table.columns.iter().map(|column| {
         let anew = MADE_ANEW
@@ -222,7 +236,7 @@ fn select(table: &Table, past_a_row: bool) -> String {
 }
 
 impl Page {
-    /// Answers the bytes of what is long in the row.
+    /// Adds a row. Returns the bytes of its long columns.
     fn add(&mut self, table: &Table, row: &Row<'_>) -> Result<u64, StoreError> {
         let mut bytes = 0;
         let mut cells = Vec::with_capacity(table.columns.len());
@@ -238,8 +252,7 @@ impl Page {
     }
 }
 
-/// As it stands in the file: in the order there a character that is replaced has its
-/// own place.
+/// The key as it is in the file, because a replaced character sorts differently there.
 fn key_of(table: &Table, row: &Row<'_>) -> Result<Key, StoreError> {
     let parts = table.key.iter().map(|name| part_of(table, name, row));
     parts.collect()
@@ -278,7 +291,7 @@ mod tests {
     use crate::store::schema;
     use crate::store::sql::{Kind, Value};
 
-    /// A new store, and what keeps it.
+    /// Opens a new store, with what keeps it alive.
     async fn store() -> (tempfile::TempDir, File, Connection) {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("t.db");
@@ -299,7 +312,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn rows_come_in_pages_and_go_on_after_any_of_these() {
+    async fn rows_come_in_pages_and_continue_after_any_of_them() {
         let (_folder, _lock, connection) = store().await;
         connection
             .execute_batch(
@@ -356,7 +369,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Key>(&text).expect("a key"), key);
     }
 
-    // What is sorted first is in memory as a whole, with every body.
+    // A sort would hold the whole table in memory, with every body.
     #[tokio::test]
     async fn an_index_gives_the_order() {
         let (_folder, _lock, connection) = store().await;

@@ -1,7 +1,7 @@
-//! Where the store moves to: a PostgreSQL database that nobody serves from yet.
-//! Rows and how far the move is commit together, so a move that ends anywhere
-//! goes on there. All of it is done as the owner of the tables, whom the policies
-//! between tenants do not bind.
+//! The target of a move: a PostgreSQL database that no host serves yet. Rows and the
+//! record of the progress commit together, so a move that is interrupted anywhere
+//! continues there. Everything runs as the owner of the tables, to whom the policies
+//! between tenants do not apply.
 
 use std::collections::BTreeMap;
 
@@ -21,14 +21,14 @@ use crate::store::schema::{Column, Table};
 use crate::store::sql::{Kind, Value};
 use crate::store::{StoreError, postgres};
 
-/// How far a move is. Kept in the database itself.
+/// The progress of a move, kept in the database itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Progress {
-    /// The source when the move began.
+    /// The counters of the source when the move began.
     pub source: Counters,
-    /// By name. A table that is not here was not begun.
+    /// By table name. A table that is missing was not begun.
     pub tables: BTreeMap<String, TableProgress>,
-    /// A host has opened the store since the move was done. Hosts note it.
+    /// A host has opened the store since the move was done. Hosts set this.
     #[serde(default)]
     pub served: bool,
 }
@@ -39,9 +39,9 @@ pub struct TableProgress {
     pub last: Option<Key>,
     /// Every row was copied.
     pub copied: bool,
-    /// The sum in which both sides were found equal.
+    /// The sum, once both sides were found equal.
     pub checked: Option<String>,
-    /// Characters that could not be held.
+    /// Characters that the database cannot hold.
     pub replaced: u64,
 }
 
@@ -50,28 +50,28 @@ pub struct Target {
     pub progress: Progress,
 }
 
-/// What was found at the beginning.
+/// The state of the target at the beginning.
 pub enum Found {
-    /// The move is under way; true: it began earlier.
+    /// The move can proceed. True: it began earlier.
     Ready(Target, bool),
-    /// This store has been moved here before: when, and how it went.
+    /// This store has been moved here before: the time, and the progress record.
     Done(String, Progress),
 }
 
-// Of the session: it ends with the connection. A run that was just cut off may
-// still be about to end on the server. The number is that of no other lock.
+// A session lock, which ends with the connection. A run that was just interrupted may
+// still be ending on the server. No other lock has this number.
 const ALONE: &str = "
 set lock_timeout = '15s';
 select pg_advisory_lock(7809077385914543988)";
-// What a transaction waits for, and that no statement has a deadline: a batch is
-// bounded, and an analysis takes its time.
+// How long a transaction waits for locks. Statements have no deadline: a batch is
+// bounded, and an analyze takes its time.
 const SETTINGS: &str = "
 set lock_timeout = '30s';
 set statement_timeout = 0;
 set timezone = 'UTC';
 set synchronous_commit = off";
 const MOVE: &str = "select source, done_at::text, progress::text from moves";
-// Hosts of an earlier version left no note, but other traces.
+// Hosts of earlier versions left no note, but other traces.
 const SERVED: &str = "
 select exists (select from hosts)
   or exists (select from commit_markers)
@@ -92,8 +92,13 @@ const NUMBER_LEASES: &str = "select setval('leases', greatest($1, 1))";
 const DONE: &str = "update moves set done_at = clock_timestamp(), progress = $1::json";
 
 impl Target {
-    /// Brings the database's schema up to date, and begins the move of this
-    /// store there or goes on with it. A database that holds anything else is refused.
+    /// Brings the database's schema up to date, and begins or continues the move of this
+    /// store there. A database that holds anything else is refused.
+    ///
+    /// # Errors
+    ///
+    /// `Open` if the database cannot be used, `Refused` if it holds other data or is in
+    /// use.
     pub async fn open(
         url: &StoreUrl,
         source: Uuid,
@@ -110,12 +115,12 @@ impl Target {
                 (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
             if id != source {
                 return Err(StoreError::Refused(format!(
-                    "the database has the store {id}, or part of it, and this one is {source}: move it into an empty database"
+                    "the database holds the store {id}, or part of it, but the file holds the store {source}: move it into an empty database"
                 )));
             }
             let read: Progress =
                 serde_json::from_str(&text).map_err(|error| StoreError::Inconsistent {
-                    what: format!("the record of the move does not read: {error}"),
+                    what: format!("cannot parse the record of the move: {error}"),
                 })?;
             if let Some(at) = done {
                 if !again {
@@ -132,7 +137,7 @@ impl Target {
             .try_get(0)?;
         if let Some(hosts) = hosts {
             return Err(StoreError::Refused(format!(
-                "the database is served by {hosts}: stop every host of it first"
+                "the database is served by {hosts}: stop all of its hosts first"
             )));
         }
         let went_on = progress.is_some();
@@ -141,7 +146,7 @@ impl Target {
             .is_some_and(|progress| progress.source != *counters);
         if again || stale {
             if stale {
-                tracing::warn!("the source was served since the move began: it begins anew");
+                tracing::warn!("source was served since the move began, starting over");
             }
             if went_on {
                 empty(&mut connection).await?;
@@ -152,7 +157,7 @@ impl Target {
             Some(progress) => progress,
             None => begin(&mut connection, source, counters).await?,
         };
-        // Hosts that start now are refused by the row of the move.
+        // From here on, the row of the move keeps hosts from starting.
         postgres::let_others_open(&mut connection).await?;
         Ok(Found::Ready(
             Self {
@@ -168,7 +173,12 @@ impl Target {
         known.cloned().unwrap_or_default()
     }
 
-    /// Commits a page, and that it was the last one where it is.
+    /// Commits a page and the progress. A page without a following row completes the
+    /// table.
+    ///
+    /// # Errors
+    ///
+    /// The error of the database.
     pub async fn put(&mut self, table: &Table, page: &Page) -> Result<(), StoreError> {
         let mut of = self.of(table);
         of.rows += page.rows.len() as u64;
@@ -194,7 +204,12 @@ impl Target {
         Ok(())
     }
 
-    /// The sum of a table as it is here. `seen` hears the number of rows so far.
+    /// Returns the sum of a table in this database. `seen` receives the number of rows so
+    /// far.
+    ///
+    /// # Errors
+    ///
+    /// The error of the database, or `Inconsistent` if a value cannot be read.
     pub async fn sum(
         &mut self,
         table: &Table,
@@ -217,7 +232,7 @@ impl Target {
         let fetch = format!("fetch {rows} from moved");
         let mut sum = Sum::default();
         loop {
-            // Kept prepared, it would have the columns of the first table.
+            // A prepared statement would keep the columns of the first table.
             let found = sqlx::query(AssertSqlSafe(fetch.as_str()))
                 .persistent(false)
                 .fetch_all(&mut *transaction)
@@ -234,7 +249,11 @@ impl Target {
         Ok(sum)
     }
 
-    /// Both sides were found equal.
+    /// Records that both sides are equal.
+    ///
+    /// # Errors
+    ///
+    /// The error of the database.
     pub async fn checked(&mut self, table: &Table, sum: &Sum) -> Result<(), StoreError> {
         let mut of = self.of(table);
         of.checked = Some(sum.text());
@@ -246,7 +265,11 @@ impl Target {
         Ok(())
     }
 
-    /// The database is the store from here on.
+    /// Completes the move: the database is the store from here on.
+    ///
+    /// # Errors
+    ///
+    /// The error of the database.
     pub async fn finish(
         mut self,
         id: Uuid,
@@ -256,7 +279,7 @@ impl Target {
             let sql = format!("analyze {}", table.name);
             self.connection.execute(AssertSqlSafe(sql)).await?;
         }
-        // This commit and all before it are on the disk when it returns.
+        // When this commit returns, it and all commits before it are on the disk.
         self.connection
             .execute("set synchronous_commit = on")
             .await?;
@@ -288,17 +311,17 @@ impl Target {
 fn busy(error: sqlx::Error) -> StoreError {
     match postgres::error::code(&error) {
         Some("55P03") => StoreError::Refused(
-            "another `leadhost migrate` moves into this database at the moment".to_owned(),
+            "another `leadhost migrate` is moving a store into this database".to_owned(),
         ),
         _ => error.into(),
     }
 }
 
-/// Rows read back at once, and of tables whose rows may be megabytes.
+/// Rows per fetch, and for tables whose rows may have megabytes.
 const FETCHED: u32 = 2_000;
 const FETCHED_LARGE: u32 = 16;
 
-/// The first transaction of a move: only into a database that holds nothing.
+/// The first transaction of a move. The database must be empty.
 async fn begin(
     connection: &mut PgConnection,
     source: Uuid,
@@ -311,7 +334,7 @@ async fn begin(
             .await?;
         if row.try_get(0)? {
             return Err(StoreError::Refused(format!(
-                "the database is not empty: there are rows in {schema}.{}. Move into an empty database; if what is there is not needed, `drop schema {schema} cascade` as its owner empties this one",
+                "the database is not empty: {schema}.{} has rows. Move into an empty database; or, if the data in this one is not needed, empty it by running `drop schema {schema} cascade` as its owner",
                 table.name,
                 schema = postgres::SCHEMA,
             )));
@@ -330,7 +353,8 @@ async fn begin(
     Ok(progress)
 }
 
-/// What hosts may have written since the move is nowhere else: it is not emptied.
+/// Refuses to empty a database in which hosts may have written since the move: that data
+/// exists nowhere else.
 async fn refuse_served(
     connection: &mut PgConnection,
     source: Uuid,
@@ -344,18 +368,18 @@ async fn refuse_served(
         .try_get(0)?;
     if progress.served || traces {
         return Err(StoreError::Refused(format!(
-            "the store {source} was moved into this database before (done at {done_at}), and a host has served it from there since: --restart would throw away what came in. Nothing was done now. Move into another, empty database; if what is in this one is not needed, `drop schema {} cascade` as its owner empties it",
+            "the store {source} was moved into this database before (done at {done_at}), and a host has served it from there since: --restart would discard what has arrived. Nothing was done now. Move into another, empty database; or, if the data in this one is not needed, empty it by running `drop schema {} cascade` as its owner",
             postgres::SCHEMA,
         )));
     }
     Ok(())
 }
 
-/// Undoes what a move brought that nobody has served from.
+/// Removes what a move brought, if no host has served it.
 async fn empty(connection: &mut PgConnection) -> Result<(), StoreError> {
     let tables: Vec<_> = TABLES.iter().map(|table| table.name).collect();
     let mut transaction = connection.begin().await?;
-    // Other tables refer to these: they hold nothing that was not made by the move.
+    // The cascade reaches other tables, which only hold rows that the move made.
     let sql = format!(
         "truncate moves, {} restart identity cascade",
         tables.join(", ")
@@ -367,12 +391,12 @@ async fn empty(connection: &mut PgConnection) -> Result<(), StoreError> {
 
 fn text_of(progress: &Progress) -> Result<String, StoreError> {
     serde_json::to_string(progress).map_err(|error| StoreError::Inconsistent {
-        what: format!("a record that is no JSON: {error}"),
+        what: format!("cannot serialise the record of the move: {error}"),
     })
 }
 
-/// Where rows are numbered by the database: it goes on past the greatest number. It does
-/// nothing to a number that others give.
+/// For tables whose rows the database numbers: continues after the greatest number. A
+/// no-op if the numbers are assigned elsewhere.
 fn number_on(table: &Table) -> Option<String> {
     let [key] = table.key else {
         return None;
@@ -388,7 +412,7 @@ fn number_on(table: &Table) -> Option<String> {
     })
 }
 
-/// One statement a page: a parameter a column.
+/// One statement per page, with one parameter per column.
 fn insert(table: &Table) -> String {
     let names: Vec<_> = table.columns.iter().map(|column| column.name).collect();
     let values: Vec<_> = table
@@ -402,7 +426,7 @@ fn insert(table: &Table) -> String {
         .enumerate()
         .map(|(place, column)| format!("${}::{}[]", place + 1, column.kind.in_a_list()))
         .collect();
-    // Numbers that are made by themselves elsewhere are carried along.
+    // Generated numbers are copied as they are.
     format!(
         "insert into {} ({names}) overriding system value select {} from unnest({}) as n ({names})",
         table.name,
@@ -412,8 +436,8 @@ fn insert(table: &Table) -> String {
     )
 }
 
-/// From the parameter's type to the column's, where it is not made by itself: a number
-/// that is too great for its column is an error.
+/// Returns the cast from the parameter's type to the column's, if it is not implicit. A
+/// number too great for its column is an error.
 fn cast(column: &Column) -> &'static str {
     match (column.kind, column.is_jsonb) {
         (Kind::Json, true) => "::jsonb",

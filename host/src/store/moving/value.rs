@@ -1,7 +1,7 @@
-//! A row on its way: what a column holds once it is moved, the same whether it
-//! was read before the move or after it, and the sum over a table's rows by
-//! which both sides are compared. The sum does not depend on the order, since
-//! the two databases sort texts differently.
+//! The values of a row in its moved form, which is the same whether the row was read
+//! before the move or after it, and the sum over a table's rows by which both sides are
+//! compared. The sum does not depend on the order, since the two databases sort texts
+//! differently.
 
 use std::borrow::Cow;
 
@@ -20,11 +20,15 @@ use crate::store::postgres::columns;
 use crate::store::schema::{Column, Table};
 use crate::store::sql::{Kind, Value};
 
-/// What a column holds.
+/// The value of a column.
 pub type Cell = Value<'static>;
 
-/// Of SQLite's row, as it will be; `replaced` counts characters that PostgreSQL
-/// cannot hold.
+/// Converts a value of SQLite into its moved form. `replaced` counts characters that
+/// PostgreSQL cannot hold.
+///
+/// # Errors
+///
+/// `Inconsistent` if the value does not fit its column.
 pub fn of_sqlite(
     table: &Table,
     column: &Column,
@@ -45,7 +49,7 @@ pub fn of_sqlite(
                     let text = canonical(text, replaced).ok_or_else(|| wrong(text))?;
                     Value::Json(Cow::Owned(text))
                 }
-                // Letter by letter.
+                // Kept letter by letter.
                 Kind::Json => {
                     serde_json::from_str::<&RawValue>(text)
                         .map_err(|error| wrong(&error.to_string()))?;
@@ -56,7 +60,7 @@ pub fn of_sqlite(
         }
         (Kind::Number, ValueRef::Integer(number)) => Value::Number(number),
         (Kind::Truth, ValueRef::Integer(number)) => Value::Truth(number != 0),
-        // Times past what the database can hold become its last.
+        // Times outside the database's range become its last.
         (Kind::Time, ValueRef::Integer(us)) => {
             Value::Time(columns::micros(columns::at(Micros(us))))
         }
@@ -65,17 +69,21 @@ pub fn of_sqlite(
     })
 }
 
-/// How PostgreSQL's column is read back.
+/// Returns the expression that reads a PostgreSQL column back.
 pub fn read_back(column: &Column) -> String {
     match column.kind {
-        // It keeps small ones in types of their own.
+        // PostgreSQL keeps small numbers in types of their own.
         Kind::Number => format!("{}::bigint", column.name),
         Kind::Json => format!("{}::text", column.name),
         Kind::Uuid | Kind::Text | Kind::Truth | Kind::Time | Kind::Bytes => column.name.to_owned(),
     }
 }
 
-/// Of PostgreSQL's row, read back.
+/// Converts a PostgreSQL row that was read back.
+///
+/// # Errors
+///
+/// `Inconsistent` if a value does not fit its column.
 pub fn of_postgres(table: &Table, row: &PgRow) -> Result<Vec<Cell>, StoreError> {
     let cells = table.columns.iter().enumerate();
     cells
@@ -127,7 +135,8 @@ fn without_zero(text: String, replaced: &mut u64) -> String {
     columns::text(&text).into_owned()
 }
 
-/// JSON of ours in one way of writing it: PostgreSQL orders keys as it likes.
+/// Returns our own JSON in one canonical form, since PostgreSQL orders keys in its own
+/// way.
 fn canonical(text: &str, replaced: &mut u64) -> Option<String> {
     let value: Json = serde_json::from_str(text).ok()?;
     let mut out = String::with_capacity(text.len());
@@ -172,7 +181,7 @@ fn write(value: Json, out: &mut String, replaced: &mut u64) {
     }
 }
 
-/// The rows of a table, however they are ordered.
+/// The sum over the rows of a table, independent of their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     pub rows: u64,
@@ -188,7 +197,7 @@ impl Sum {
         let digest: [u8; 32] = hash.finalize().into();
         let half: [u8; 16] = digest[..16].try_into().expect("half of thirty-two bytes");
         self.rows += 1;
-        // Added, not xored: two equal rows do not cancel out.
+        // Added instead of XORed, so that two equal rows do not cancel out.
         self.digests = self.digests.wrapping_add(u128::from_be_bytes(half));
     }
 
@@ -219,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_of_ours_is_the_same_however_it_was_written() {
+    fn our_json_has_one_canonical_form() {
         let mut replaced = 0;
         let one = canonical(r#"{"b": [1, null], "a": "x\u0000y"}"#, &mut replaced);
         let other = canonical("{\"a\":\"x\u{fffd}y\",\"b\":[1,null]}", &mut 0);
@@ -229,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_knows_its_rows_and_not_their_order() {
+    fn a_sum_depends_on_the_rows_and_not_on_their_order() {
         let row = |text: &str, number| {
             vec![
                 Cell::from(text.to_owned()),
@@ -249,7 +258,7 @@ mod tests {
             sum(&[row("a", 2), row("b", 1)])
         );
         assert_ne!(sum(&[a.clone(), a.clone()]), sum(&[b.clone(), b.clone()]));
-        // A text and the next column's do not run together.
+        // A text does not run into that of the next column.
         let two = |one: &str, other: &str| {
             let text = |text: &str| Cell::from(text.to_owned());
             sum(&[vec![text(one), text(other)]])

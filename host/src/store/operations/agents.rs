@@ -28,7 +28,7 @@ select id
 from workspaces
 order by id");
 
-/// Of every workspace that there is, for what names them in parts.
+/// Returns the ids of all workspaces, for callers that name them in parts.
 pub async fn workspace_ids(tx: &mut Tx) -> Result<Vec<WorkspaceId>, StoreError> {
     tx.rows(&WORKSPACE_IDS, &[], |row| row.id("id")).await
 }

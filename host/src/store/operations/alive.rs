@@ -1,4 +1,4 @@
-//! Whether the store can be read and written to.
+//! Checks that the store can be read and written to.
 
 use crate::domain::id::uuid_at;
 use crate::domain::time::Micros;
@@ -10,7 +10,7 @@ use crate::store::sql::{Sql, args, sql, steps};
 static PING: Sql = sql("
 select count(*) as stores from store");
 
-/// Answers when the store can be read.
+/// Succeeds if the store can be read.
 pub async fn ping(database: &Database) -> Result<(), StoreError> {
     database
         .aside(steps!(|tx| {
@@ -20,14 +20,14 @@ pub async fn ping(database: &Database) -> Result<(), StoreError> {
         .await
 }
 
-// A lease's number that nobody gets: pages that do not change are not written. On PostgreSQL
-// a mark of no batch; marks are swept.
+// On SQLite, skips a lease number, because unchanged pages are not written. On PostgreSQL, inserts
+// a marker that belongs to no batch; markers are swept.
 static TRY_WRITE: Sql = sql("
 update store set last_lease = last_lease + 1         -- sqlite
 insert into commit_markers (batch_id) values (:mark) -- postgres
 ");
 
-/// Commits next to nothing.
+/// Commits a minimal write.
 pub async fn try_write(database: &Database, now: Micros) -> Result<(), StoreError> {
     let mark = uuid_at(now);
     database

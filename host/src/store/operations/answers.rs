@@ -1,4 +1,4 @@
-//! What sources answered to fetches that are settled.
+//! Answers of sources to settled fetches.
 
 use crate::domain::id::DeliveryId;
 use crate::store::database::Database;
@@ -7,7 +7,7 @@ use crate::store::row::fetches::answer;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{KeptAnswer, StoreError};
 
-// The numbers first, which are few bytes: sorting must not carry bodies along.
+// Selects the numbers first, so that the sort does not carry the bodies along.
 static LIST: Sql = sql("
 select a.number, a.item, a.hop, a.external_id, a.request, a.response_head, a.response_body
 from (

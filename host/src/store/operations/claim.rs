@@ -1,9 +1,9 @@
-//! Takes work under a lease: deliveries to convert, fetches and sends to make. A lease
-//! is a number that grows with every claim in the store; work is free again when its
-//! time is over, and who held it is then stale once another has taken it.
+//! Claims work under a lease: deliveries to convert, fetches and sends to make. A lease is a number
+//! that grows with every claim in the store. When its time is over, the work is free again, and
+//! once another worker has taken it, the previous holder is stale.
 //!
-//! Hosts take from the same queue and never wait for each other: what one is about to
-//! take, the others skip.
+//! Hosts take work from the same queue and never wait for each other: a host skips the rows that
+//! another one is about to take.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,15 +21,15 @@ use crate::store::sqlite::threads::End;
 use crate::store::turns::{Candidate, Turns};
 use crate::store::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, StoreError};
 
-/// What is in the queue: the id of a delivery, or of a message, and its place.
+/// A piece of work in the queue: the id of a delivery or of a message, and its place.
 type Piece = (Uuid, i32);
 
-// Of each kind the oldest of each connection that no other host is about to take.
-// Connections that have some are found one after the other in an index, whatever each
-// of them has; it is named for SQLite, since another of the same connection would be
-// read from end to end. Only what may be taken by itself has a time: deliveries that
-// are queued or failed, fetches, and sends that wait or whose holder may be gone in the
-// middle of the call.
+// Finds, for each kind, the oldest work of each connection that no other host is about to take.
+// Connections with work are found one after the other in an index, regardless of how much work each
+// has. SQLite is given the name of the index, because it would read another index by connection
+// from end to end. Only work that may be claimed automatically has a time: deliveries that are
+// queued or failed, fetches, and sends that wait or whose holder may have died in the middle of the
+// call.
 static CONVERSIONS: Sql = sql("
 with recursive waiting (connection_id) as (
   select (
@@ -74,8 +74,8 @@ cross join queue as due                                  -- sqlite
 )                                                        -- sqlite
 ");
 
-// What was being sent is no call any more, so nothing holds it back, nor what has
-// waited too long and is given up.
+// Pauses and holds do not apply to a send that was being sent, because it makes no further call,
+// nor to work that has waited too long and is given up.
 static CALLS: Sql = sql("
 with recursive waiting (connection_id) as (
   select (
@@ -140,7 +140,7 @@ and (lease_until_at is null or lease_until_at <= :now)   -- postgres
 limit 1                                                  -- postgres
 ");
 
-// What was found without a lock may be another's by now.
+// Work that was found without a lock may have been taken by another host.
 static TAKE: Sql = sql("
 each (id uuid, place number, lease number, now time, held_until_at time)
 update queue
@@ -153,7 +153,7 @@ and queue.due_at <= each.now
 and (queue.lease_until_at is null or queue.lease_until_at <= each.now)
 returning workspace_id, delivery_id, item");
 
-/// Deliveries, fetches and sends that are due, by turns of their connections.
+/// Claims deliveries, fetches and sends that are due. Connections take turns.
 pub async fn due(
     database: &Database,
     turns: Turns,
@@ -161,8 +161,8 @@ pub async fn due(
     until: Micros,
 ) -> Result<Vec<Job>, StoreError> {
     match database {
-        // Looked for beside the writer, which is held only to take what was found, and
-        // takes of it what is still due and free.
+        // The search runs on a reader. The writer is held only to take what was found, and takes
+        // what is still due and free.
         Database::Sqlite(_) => {
             let found = database
                 .read(Rows::Exempt, steps!(|tx| find(tx, &turns, now).await))
@@ -177,10 +177,10 @@ pub async fn due(
                 )
                 .await
         }
-        // Hosts that look at once without a lock would find the same, and all but one
-        // of them come away with nothing while there is work. So it is locked as it is
-        // found. Asked without a lock is whether anything is due at all: nothing to do
-        // is the usual answer of a poll.
+        // If hosts searched at once without a lock, they would find the same work, and all but one
+        // of them would get nothing although there is work. So rows are locked as they are found.
+        // Only whether anything is due at all is checked without a lock, because most polls find
+        // nothing.
         Database::Postgres(_) => {
             let any = database
                 .read(
@@ -204,7 +204,7 @@ pub async fn due(
     }
 }
 
-/// What is due and whose turn it is, in their order.
+/// Returns the due work of the connections whose turn it is, in order.
 async fn find(tx: &mut Tx, turns: &Turns, now: Micros) -> Result<Vec<Piece>, StoreError> {
     let mut found = candidates(tx, turns, now, true).await?;
     found.extend(candidates(tx, turns, now, false).await?);
@@ -288,10 +288,10 @@ async fn next_lease(tx: &mut Tx) -> Result<Lease, StoreError> {
         .await
 }
 
-/// A row of the queue that is this claim's now.
+/// A row of the queue that this claim has taken.
 struct Taken {
     workspace: WorkspaceId,
-    /// Of a send, its message's.
+    /// The id of the message, if it is a send.
     id: Uuid,
     place: i32,
 }
@@ -323,9 +323,9 @@ and item = -1
 and (lease_until_at is null or lease_until_at <= :now)
 returning workspace_id, delivery_id, item");
 
-// What is finished has no place in the queue until it is held. A delivery that has just
-// been finished by another host is that host's for this moment. The lock keeps it from
-// being removed for its age meanwhile.
+// A finished delivery has no place in the queue until it is claimed. If another host has just
+// finished it, that host still has it at this moment. The lock keeps the delivery from being
+// removed for its age in the meantime.
 static TAKE_FINISHED: Sql = sql("
 insert into queue (workspace_id, delivery_id, item, connection_id, status, digest, body_bytes,
   lease, lease_until_at)
@@ -338,7 +338,7 @@ for share -- postgres
 on conflict do nothing
 returning workspace_id, delivery_id, item");
 
-/// One delivery, in whatever state.
+/// Claims one delivery in any state. Returns `None` if it does not exist or is leased.
 pub async fn one(
     database: &Database,
     id: DeliveryId,
@@ -386,8 +386,8 @@ where queue.delivery_id = found.id
 and queue.item = found.place
 returning workspace_id, delivery_id, item");
 
-/// The oldest failed and parked deliveries of a plugin, which were last tried with
-/// another digest.
+/// Claims the oldest failed and parked deliveries of a plugin's connections whose last attempt ran
+/// another version than `not_with`.
 pub async fn failed(
     database: &Database,
     plugin: String,
@@ -415,7 +415,7 @@ pub async fn failed(
                 }
                 name(tx, &taken).await?;
                 let held = held_deliveries(tx, &taken, lease).await?;
-                // By id, which is by age.
+                // Sorted by id, which is by age.
                 Ok((held.into_values().collect(), End::Commit))
             }),
         )
@@ -525,7 +525,8 @@ left join holds as h
   and h.contact_id = s.contact_id
   and h.until_at > each.now");
 
-/// A hold on its contact comes along; one on its whole number kept it from being taken.
+/// Reads the taken sends, with a hold on the contact if there is one. A hold on the whole number
+/// would have prevented the claim.
 async fn held_sends(
     tx: &mut Tx,
     taken: &[Taken],

@@ -1,5 +1,5 @@
-//! Connections: by id for the intake, by name for operators. They hold nothing of a
-//! person and are read before a workspace is known.
+//! Connections: by id for the intake, by name for operators. They contain nothing about a person,
+//! and are read before a workspace is known.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
-//! Deals as the gateway shows them, newest first, and the past of one.
+//! Deals as the gateway shows them, newest first, and the history of one.
 //!
-//! Filters are combined with AND. Each query is led by one filter that an index
-//! answers; the others, when given, are checked on what it found.
+//! Filters are combined with AND. One filter that an index supports leads each query. The others,
+//! if given, are applied to what it found.
 
 use crate::domain::contact::email_key;
 use crate::domain::id::{DealId, WorkspaceId};
@@ -12,7 +12,7 @@ use crate::store::row::deals::{Looked, change, log, phone_key_of, view};
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{DealFilter, DealPage, DealPast, Scope, StoreError};
 
-/// The contacts that have a key: the one that was the first to have it, and others.
+/// Selects the contacts that have a key: the first owner and those that share it.
 macro_rules! having {
     ($key:literal) => {
         concat!(
@@ -27,9 +27,9 @@ macro_rules! having {
     };
 }
 
-// The deals first and what hangs on them after: so many rows as are asked for.
-// `offset 0` is a fence where the leading filter's index has another order: else the
-// index in order, read to its end, looks cheap while there are few deals.
+// Selects the deals first and joins related rows afterwards, for only as many rows as are asked
+// for. `offset 0` is a fence if the index of the leading filter has another order: otherwise
+// reading the index in order to its end looks cheap while there are few deals.
 macro_rules! deals_where {
     (having, $key:literal) => {
         deals_where!(@ concat!(
@@ -212,6 +212,6 @@ pub const SQL: &[&Sql] = &[
     &HISTORY,
     &LOGS,
 ];
-/// Led by no filter, it reads a workspace's deals from the newest on.
+/// Without a leading filter, it reads a workspace's deals from the newest on.
 #[cfg(test)]
 pub const WHOLE: &[&Sql] = &[&ALL];

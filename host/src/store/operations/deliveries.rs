@@ -1,9 +1,8 @@
-//! Deliveries as operators see them, and what of them waits.
+//! Deliveries as operators see them, and the backlog.
 //!
-//! A list over all workspaces takes the newest of each and then the newest of these: the
-//! key of deliveries leads with the workspace in PostgreSQL, whose policies show the rows
-//! of the workspaces that are named. What is not finished is found by way of the queue,
-//! which is short.
+//! A list over all workspaces takes the newest deliveries of each, and then the newest of these: in
+//! PostgreSQL the key of deliveries begins with the workspace, and the policies show only rows of
+//! the named workspaces. Unfinished deliveries are found through the queue, which is short.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -69,7 +68,7 @@ pub async fn one(
         .await
 }
 
-// What is found has all its filters behind it; the rest is looked up for it alone.
+// All filters apply to the inner query; the remaining columns are looked up only for its rows.
 macro_rules! deliveries_of {
     ($found:expr) => {
         sql(concat!(
@@ -90,7 +89,7 @@ order by page.id desc"
     };
 }
 
-// Without bodies, which are not to be carried along.
+// Without bodies, so that they are not carried along.
 macro_rules! columns {
     () => {
         "
@@ -174,7 +173,7 @@ where item = -1
 and status = :status
 order by workspace_id");
 
-/// Newest first.
+/// Returns deliveries, newest first.
 pub async fn list(
     database: &Database,
     filter: DeliveryFilter,
@@ -207,7 +206,7 @@ pub async fn list(
                         }
                         (_, None) => (&LIST, agents::workspace_ids(tx).await?),
                     };
-                // Sorted, so that those of a chunk are all that lie between its ends.
+                // Sorted, so that a chunk contains all workspaces between its first and its last.
                 let wanted: Vec<WorkspaceId> = workspaces
                     .into_iter()
                     .filter(|id| filter.workspace.is_none_or(|wanted| wanted == *id))
@@ -226,9 +225,9 @@ pub async fn list(
                         since: filter.since,
                         until: filter.until,
                         version: filter.version.as_deref(),
-                        // Up to the last id when none is given: a range that the index
-                        // walks. The policies keep an index from what they cannot see
-                        // through, such as a `coalesce`.
+                        // Without a given id, up to the greatest one, so that the index is walked
+                        // as a range. Because of the policies, an index cannot be used for
+                        // expressions that they do not see through, such as a `coalesce`.
                         before: filter.before.map_or(Uuid::max(), |id| id.0),
                         limit: filter.limit,
                     };
@@ -242,8 +241,8 @@ pub async fn list(
         .await
 }
 
-// A queued delivery without a time to try it again waits for its fetches only.
-// Ids sort by time, so the first is the oldest.
+// A queued delivery without a time for its next attempt waits only for its fetches. Ids sort by
+// time, so the first is the oldest.
 static BACKLOG: Sql = sql("
 select
   count(*) filter (where item = -1 and status = 'queued' and due_at is not null) as queued,
@@ -267,7 +266,7 @@ from deliveries
 where workspace_id = :workspace
 and id = :delivery");
 
-/// Nothing waits is the usual answer, and is one question.
+/// Returns the backlog. Usually nothing waits, which takes one query.
 pub async fn backlog(database: &Database) -> Result<Backlog, StoreError> {
     let (mut backlog, oldest) = database
         .read_many(
@@ -307,7 +306,7 @@ pub async fn backlog(database: &Database) -> Result<Backlog, StoreError> {
     Ok(backlog)
 }
 
-// Only what is to be converted has a time for it.
+// Only deliveries to convert have a due time.
 static WAITING: Sql = sql("
 select connection_id, count(*) as count
 from queue
@@ -344,6 +343,6 @@ pub const SQL: &[&Sql] = &[
     &RECEIVED,
     &WAITING,
 ];
-/// They count all that waits, which is what the queue is.
+/// They count everything that waits, which is the whole queue.
 #[cfg(test)]
 pub const WHOLE: &[&Sql] = &[&BACKLOG, &WAITING];

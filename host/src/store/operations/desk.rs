@@ -9,7 +9,8 @@ use crate::store::row::desk::view;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{Scope, StoreError, TicketFilter};
 
-// The tickets first and what hangs on them after: so many rows as are asked for.
+// Selects the tickets first and joins related rows afterwards, for only as many rows as are asked
+// for.
 macro_rules! tickets_where {
     ($lead:literal) => {
         sql(concat!(
@@ -63,7 +64,8 @@ pub async fn find(
                     workspace,
                     ticket: filter.ticket,
                     status: filter.status.map(|status| status.as_str()),
-                    // Up to the last id when none is given: a range that the index walks.
+                    // Without a given id, up to the greatest one, so that the index is walked as a
+                    // range.
                     before: filter.before.map_or(Uuid::max(), |id| id.0),
                     limit: filter.limit,
                 };

@@ -1,7 +1,6 @@
-//! A page of a feed: rows and clock from one snapshot, in stamp order. A page costs the
-//! same at any depth: the index leads to its first row. Each row is written into the page
-//! when it comes, and when the page is full the rest is not read: rows that are long are
-//! never all in memory.
+//! Pages of a feed: rows and clock from one snapshot, in stamp order. A page costs the same at any
+//! depth, because the index leads to its first row. Each row is written into the page as it is
+//! read, and when the page is full the rest is not read, so long rows are never all in memory.
 
 use crate::domain::row::Entity;
 use crate::store::database::Database;
@@ -40,14 +39,14 @@ static DEALS: Sql = made(|| page_of(&schema::DEALS, &export::DEAL, ALL));
 static MESSAGES: Sql = made(|| page_of(&schema::MESSAGES, &export::MESSAGE, ALL));
 static CONVERSATIONS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::CONVERSATION, ALL));
 
-// Of a row nothing is read but its id.
+// Only the id of a row is exported.
 static CONTACT_IDS: Sql = made(|| page_of(&schema::CONTACTS, &export::ID, ALL));
 static DEAL_IDS: Sql = made(|| page_of(&schema::DEALS, &export::ID, ALL));
 static MESSAGE_IDS: Sql = made(|| page_of(&schema::MESSAGES, &export::ID, ALL));
 static CONVERSATION_IDS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::ID, ALL));
 
-// An index leads to the rows of a conversation or of a deal, in the same order; the other
-// filters judge what it leads to. `is true` keeps a workspace's index from leading instead.
+// An index leads to the rows of a conversation or of a deal, in the same order. The other filters
+// are applied to those rows. `is true` keeps the index of the workspace from being used instead.
 fn errors_of(by: &str) -> String {
     let filter = format!(
         "{by}
@@ -66,7 +65,7 @@ static ERRORS_OF_CONVERSATION: Sql =
 static ERRORS_OF_DEAL: Sql =
     made(|| errors_of("deal_id = :deal and (workspace_id = :workspace) is true"));
 
-/// Rows of a feed, and what is written of each.
+/// A feed, its statement, and the fields that are written of each row.
 #[derive(Clone, Copy)]
 struct Feed {
     entity: Entity,
@@ -74,11 +73,11 @@ struct Feed {
     fields: Fields,
 }
 
-/// Where a page begins and ends.
+/// The bounds of a page.
 #[derive(Clone, Copy)]
 struct Bounds {
     after: i64,
-    /// None: the feed as it stands.
+    /// `None` reads the feed up to its clock.
     upper: Option<i64>,
     limit: u32,
 }
@@ -112,7 +111,7 @@ pub async fn page(
     read(database, scope, feed, bounds, MessageErrorFilter::default()).await
 }
 
-/// The ids of a page, as [`page`] gives its rows.
+/// Returns the ids of the rows that [`page`] would return.
 pub async fn ids(
     database: &Database,
     scope: &Scope,
@@ -143,7 +142,7 @@ pub async fn ids(
     read(database, scope, feed, bounds, MessageErrorFilter::default()).await
 }
 
-/// A page of the report on failures of messages.
+/// Returns a page of the report on message errors.
 pub async fn message_errors(
     database: &Database,
     scope: &Scope,
@@ -170,7 +169,7 @@ pub async fn message_errors(
     read(database, scope, feed, bounds, filter.clone()).await
 }
 
-/// The filter is the report's: the statements of other feeds do not ask for it.
+/// Reads a page. Only the statements of the report use the filter.
 async fn read(
     database: &Database,
     scope: &Scope,
@@ -190,7 +189,7 @@ async fn read(
                     workspace,
                     after: bounds.after,
                     upper,
-                    // One more than asked for tells whether rows remain.
+                    // One row more than asked for shows whether rows remain.
                     rows: i64::from(bounds.limit) + 1,
                     conversation: filter.conversation,
                     deal: filter.deal,

@@ -1,4 +1,4 @@
-//! Keys by the digest of their text; the text itself never comes here.
+//! Keys, by the digest of their text. The text itself never reaches the store.
 
 use crate::domain::id::{KeyId, WorkspaceId};
 use crate::domain::key::KeyRecord;
@@ -101,8 +101,8 @@ pub async fn revoke(database: &Database, id: KeyId, now: Micros) -> Result<bool,
         .await
 }
 
-// Hosts may write down uses of the same keys at once: each takes the rows in one
-// order, and leaves those alone that another has written this minute.
+// Hosts may record uses of the same keys at once. Each locks the rows in the same order, and skips
+// those that another one has updated this minute.
 static TOUCH: Sql = sql("
 each (id uuid, used_at time)
 update keys
@@ -131,6 +131,6 @@ pub async fn touch(database: &Database, used: &[(KeyId, Micros)]) -> Result<(), 
 }
 
 pub const SQL: &[&Sql] = &[&AUTHENTICATE, &CREATE, &LIST, &REVOKE, &TOUCH];
-/// Keys are few.
+/// There are few keys.
 #[cfg(test)]
 pub const WHOLE: &[&Sql] = &[&LIST];

@@ -1,4 +1,4 @@
-//! A contact whose last deal moved to another one: what is left of it goes there.
+//! Merges a contact whose last deal moved to another contact into that one.
 
 use crate::domain::id::{ContactId, WorkspaceId};
 use crate::domain::row::Entity;
@@ -11,7 +11,7 @@ use crate::store::row::Columns as _;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::sqlite::threads::End;
 
-// Nothing is hung on it before this ends.
+// Nothing can be attached to the contact until this transaction ends.
 static LOCK: Sql = sql("
 select id                          -- postgres
 from contacts                      -- postgres
@@ -50,7 +50,7 @@ delete from shared_keys
 where contact_id = :gone
 and (workspace_id = :workspace) is true");
 
-// What is its own is shared with nobody.
+// A contact does not share a key that it owns.
 static SHARED_WITH_ITSELF: Sql = sql("
 delete from shared_keys
 where contact_id = :stays
@@ -71,7 +71,7 @@ delete from contacts
 where id = :gone
 and workspace_id = :workspace");
 
-/// Whether it went.
+/// Merges the contact. Returns whether it was removed.
 pub async fn contact(
     database: &Database,
     workspace: WorkspaceId,

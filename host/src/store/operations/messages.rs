@@ -1,4 +1,4 @@
-//! Messages as operators see them, and conversations for which time has passed.
+//! Messages as operators see them, and conversations that are due because of the time.
 
 use std::cmp::Reverse;
 
@@ -15,7 +15,7 @@ use crate::store::row::messages::outbox_message;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{Elapse, OutboxFilter, OutboxMessage, StoreError};
 
-// The index is by time over all workspaces, of which nearly none has anything due.
+// The index by time covers all workspaces, and nearly none of them has anything due.
 static DUE: Sql = sql("
 select workspace_id, id
 from conversations
@@ -23,7 +23,7 @@ where due_at <= :now
 order by due_at
 limit :limit");
 
-/// The longest due first.
+/// Returns due conversations, the longest overdue first.
 pub async fn conversations_due(
     database: &Database,
     now: Micros,
@@ -45,7 +45,7 @@ pub async fn conversations_due(
         .await
 }
 
-// What is found has all its filters behind it; the rest is looked up for it alone.
+// All filters apply to the inner query; the remaining columns are looked up only for its rows.
 macro_rules! messages_of {
     ($found:literal) => {
         sql(concat!(
@@ -71,7 +71,7 @@ order by page.id desc"
     };
 }
 
-// The newest of each instance, and of these the newest.
+// Takes the newest messages of each instance, and then the newest of these.
 static LIST: Sql = messages_of!(
     "
   select m.*
@@ -98,7 +98,7 @@ static LIST: Sql = messages_of!(
   and (:agent::bigint is null or a.id = :agent)"
 );
 
-// What is not out yet is found by way of the queue, which is short.
+// Unsent messages are found through the queue, which is short.
 static LIST_WAITING: Sql = messages_of!(
     "
   select m.*
@@ -118,7 +118,7 @@ static LIST_WAITING: Sql = messages_of!(
   and (:agent::bigint is null or m.agent_id = :agent)"
 );
 
-/// Newest first.
+/// Returns messages, newest first.
 pub async fn outbox(
     database: &Database,
     filter: OutboxFilter,
@@ -131,7 +131,7 @@ pub async fn outbox(
         .read_many(
             Rows::Of(&[]),
             steps!(|tx| {
-                // Sorted, so that those of a chunk are all that lie between its ends.
+                // Sorted, so that a chunk contains all workspaces between its first and its last.
                 let wanted = match filter.workspace {
                     Some(workspace) => vec![workspace],
                     None => agents::workspace_ids(tx).await?,
@@ -147,7 +147,8 @@ pub async fn outbox(
                         last: *last,
                         agent: filter.agent,
                         state: filter.state.map(State::as_str),
-                        // Up to the last id when none is given: a range that the index walks.
+                        // Without a given id, up to the greatest one, so that the index is walked
+                        // as a range.
                         before: filter.before.map_or(Uuid::max(), |id| id.0),
                         limit: filter.limit,
                     };

@@ -1,4 +1,8 @@
-//! What the store does, each operation written once for both databases.
+//! The operations of the store, each written once for both databases.
+//!
+//! # Errors
+//!
+//! The operations fail as described at [`Intake`](super::Intake).
 
 pub mod agents;
 pub mod alive;
@@ -64,7 +68,7 @@ fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
     ]
 }
 
-/// Every statement for a database by its area: for tests, which ask it how it runs them.
+/// Returns every statement for a database with its area, for tests that examine the query plans.
 pub fn statements(dialect: Dialect) -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = areas().into_iter().flat_map(move |(area, statements)| {
         let texts = statements.into_iter().map(move |sql| sql.text(dialect));
@@ -73,7 +77,8 @@ pub fn statements(dialect: Dialect) -> impl Iterator<Item = (&'static str, &'sta
     all.filter(|(_, text)| !text.is_empty())
 }
 
-/// Whether a statement reads what operators declare, which is little and listed whole.
+/// Returns whether a statement reads the declarations of operators, which are few and listed in
+/// full.
 #[cfg(test)]
 pub fn is_of_few(text: &str) -> bool {
     let whole = [

@@ -1,4 +1,4 @@
-//! Components by their digest, which of them serve, and which files were refused.
+//! Plugin versions by their digest, the activations, and the files that were refused.
 
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
@@ -96,7 +96,7 @@ from activations
 order by name collate \"C\"");
 
 pub async fn activations(database: &Database) -> Result<Vec<Activation>, StoreError> {
-    // Every host looks here from time to time, also while requests fill the pool.
+    // Every host polls this, also while requests fill the pool.
     database
         .aside(steps!(|tx| tx
             .rows(&ACTIVATIONS, &[], |row| activation(row))
@@ -104,12 +104,12 @@ pub async fn activations(database: &Database) -> Result<Vec<Activation>, StoreEr
         .await
 }
 
-// One host at a time: two that read the greatest generation at once would both give
-// the next one. Readers are not held up.
+// One host at a time: two that read the greatest generation at once would both assign the next one.
+// Readers are not blocked.
 static ONE_AT_A_TIME: Sql = sql("
 lock table activations in share row exclusive mode -- postgres");
 
-// The generation grows over all plugins, so that it orders every activation.
+// The generation grows across all plugins, so it orders every activation.
 static ACTIVATE: Sql = sql("
 insert into activations (name, digest, previous, generation, activated_at)
 values (:name, :digest, null, (select coalesce(max(generation), 0) + 1 from activations), :now)
@@ -123,7 +123,7 @@ select name, digest, previous, generation, activated_at
 from activations
 where name = :name");
 
-/// What serves already is answered as it is.
+/// Activates a version. If it serves already, its activation is returned unchanged.
 pub async fn activate(
     database: &Database,
     name: String,
@@ -148,7 +148,7 @@ static NOTE_REFUSAL: Sql = sql("
 insert into refusals (origin, digest, reason, at)
 values (:origin, :digest, :reason, :at)");
 
-// Counted, since numbers that were given to a transaction that failed are missing.
+// Rows are counted, because the numbers of failed transactions are missing.
 static FORGET_REFUSALS: Sql = sql("
 delete from refusals
 where number <= (select number from refusals order by number desc limit 1 offset :kept)");
@@ -178,7 +178,7 @@ select origin, digest, reason, at
 from refusals
 order by number desc");
 
-/// Newest first.
+/// Returns refusals, newest first.
 pub async fn refusals(database: &Database) -> Result<Vec<Refusal>, StoreError> {
     database
         .read(

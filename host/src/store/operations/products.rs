@@ -1,7 +1,7 @@
-//! Products: imported, followed, and what is left of them when they are gone.
+//! Products: imports, changes and removals.
 //!
-//! What is made, changed or removed is stamped; what an import finds as it should be only
-//! gets its mark.
+//! Products that are created, changed or removed are stamped. A product that an import finds
+//! unchanged only gets its mark.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -51,7 +51,7 @@ from (
 order by stamp
 limit :limit");
 
-/// Clock and changes from one snapshot.
+/// Returns the clock and the changes from one snapshot.
 pub async fn changes(
     database: &Database,
     workspace: WorkspaceId,
@@ -122,12 +122,12 @@ pub async fn import(
         .await
 }
 
-// Who waits for another one's part of an import may wait longer than for a row.
+// Waiting for another part of an import may take longer than waiting for a row.
 static LOCK: Sql = sql("
 select set_config('lock_timeout', '4s', true), pg_advisory_xact_lock(:number) -- postgres
 ");
 
-// One by one: a table that is young would be read by its workspace instead.
+// Looks rows up one by one. Otherwise PostgreSQL would read a young table by its workspace.
 static FOUND: Sql = sql("
 each (workspace_id uuid, external_id text, name text, description text, import_at time)
 select p.external_id, p.id,
@@ -168,8 +168,8 @@ where products.id = each.id
 and (products.workspace_id = each.workspace_id) is true
 and (products.import_at is null or products.import_at < each.import_at)");
 
-/// Within a transaction that names the workspace. All at once: a second time would
-/// hold the feed's clock while it waits for products.
+/// Writes products in a transaction that names the workspace. Call it once per transaction: a
+/// second call would hold the clock of the feed while it waits for products.
 pub async fn write<'a>(
     tx: &mut Tx,
     workspace_id: WorkspaceId,
@@ -247,7 +247,7 @@ and cursor_us > :after
 order by cursor_us
 limit :limit");
 
-// Whoever has named it in between keeps it.
+// A product that was named in the meantime is kept.
 static UNSEEN: Sql = sql("
 each (workspace_id uuid, id uuid, import_at time)
 select p.id
@@ -319,7 +319,7 @@ cross join products as p                          -- sqlite
   and p.external_id = each.external_id            -- sqlite
 ");
 
-/// Those that are there of what is named; how many are gone.
+/// Removes those of the named products that exist. Returns how many it removed.
 pub async fn remove_named(
     database: &Database,
     workspace: WorkspaceId,
@@ -344,7 +344,7 @@ pub async fn remove_named(
         .await
 }
 
-/// Of a workspace whose products are locked.
+/// Removes products of a workspace whose products are locked.
 async fn remove(tx: &mut Tx, workspace_id: WorkspaceId, gone: &[Uuid]) -> Result<(), StoreError> {
     let mut products = Gone::default();
     products.remove(Entity::Products, gone);
@@ -354,9 +354,9 @@ async fn remove(tx: &mut Tx, workspace_id: WorkspaceId, gone: &[Uuid]) -> Result
     Ok(())
 }
 
-/// Whoever else writes products of this workspace waits from here to the end.
+/// Makes other writers of this workspace's products wait until the transaction ends.
 async fn lock(tx: &mut Tx, workspace: WorkspaceId) -> Result<(), StoreError> {
-    // Half of the id is enough: two that share it only wait for each other.
+    // Half of the id is enough: two workspaces that share it only wait for each other.
     let (_, half) = workspace.0.as_u64_pair();
     tx.run(&LOCK, &args! { number: half.cast_signed() }).await?;
     Ok(())

@@ -1,6 +1,5 @@
-//! Deals that are removed: with their history and notes, and without a trace in what
-//! was about them, which is stamped anew. Locked in the order in which a batch of leads
-//! locks them.
+//! Removal of deals with their history and notes. References to them are cleared, and the rows that
+//! held them are stamped again. Rows are locked in the same order as by a batch of leads.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +17,8 @@ use crate::store::schema;
 use crate::store::sql::{Arg, Sql, Tx, args, made, sql, steps};
 use crate::store::{Erased, StoreError};
 
-/// Locks the rows that a column of theirs leads to. The workspace is checked, and leads
-/// nowhere.
+/// Locks the rows whose column `by` names one of the ids. The workspace is checked, but not
+/// searched by.
 macro_rules! locked {
     ($table:literal, $by:literal, $columns:literal) => {
         concat!(
@@ -51,7 +50,7 @@ for update of t                                  -- postgres
 
 pub(super) use locked;
 
-/// Whether it was there.
+/// Removes a deal. Returns whether it existed.
 pub async fn deal(
     database: &Database,
     workspace: WorkspaceId,
@@ -93,8 +92,8 @@ static LOCK_TICKETS: Sql = sql(locked!(
     "t.id, t.conversation_id is null as whole"
 ));
 
-// What was said about a test lead counts no more than before, when nothing else
-// tells that it was one.
+// Conversations about a test lead must not count after its removal, when nothing else shows that it
+// was a test.
 static TRIALS: Sql = sql("
 each (workspace_id uuid, id uuid)
 update conversations as c
@@ -115,7 +114,7 @@ static LOGS: Sql = made(|| schema::DEAL_LOGS.remove_with("deal_id"));
 
 static DEALS: Sql = made(|| schema::DEALS.remove_with("id"));
 
-/// Tickets by their ids.
+/// Removes tickets by their ids.
 pub static REMOVE_TICKETS: Sql = made(|| schema::TICKETS.remove_with("id"));
 
 static UNLINK_CONVERSATIONS: Sql = sql("
@@ -139,8 +138,8 @@ set deal_id = null, cursor_us = each.cursor_us, updated_at = each.updated_at
 from each
 where t.id = each.id");
 
-/// Removes these of the workspace, within a transaction that names it and holds
-/// nothing yet that a batch of leads locks after deals.
+/// Removes these deals of the workspace, in a transaction that names it and holds no lock yet that
+/// a batch of leads takes after deals.
 pub async fn deals(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -208,7 +207,7 @@ pub async fn deals(
     })
 }
 
-/// What a statement reads from `each` that goes by ids of the workspace.
+/// Returns the rows of `each (workspace_id uuid, id uuid)` for these ids of the workspace.
 pub fn rows_of(workspace_id: WorkspaceId, ids: &[Uuid]) -> Vec<[Arg<'static>; 2]> {
     ids.iter().map(|&id| args! { workspace_id, id }).collect()
 }

@@ -1,8 +1,8 @@
 //! The feed clock: stamps become visible in their own order.
 //!
-//! The clock's row of each feed is locked last, after every other lock of the
-//! transaction, and let go only when its effects are visible. So whoever has seen a
-//! stamp has seen every smaller one that will ever be, whichever host gave it.
+//! The clock's row of each feed is locked last, after every other lock of the transaction, and
+//! released only when the transaction's effects are visible. So a reader that has seen a stamp has
+//! seen every smaller one that will ever exist, whichever host assigned it.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,13 @@ use crate::store::StoreError;
 use crate::store::row::Columns as _;
 use crate::store::sql::{Sql, Tx, args, sql};
 
-/// The next stamp of each feed that changed.
+/// The next stamp of each changed feed.
 pub type Stamps = BTreeMap<(WorkspaceId, Entity), i64>;
 
-// One row after the other, sorted alike by every host; what is set is worked out when
-// the row is locked. `last + n` before the wall clock: a clock that took the time first
-// and added n would run ahead of real time by the size of each batch.
+// Rows are updated one after the other, in the same order on every host, and the new value is
+// computed when the row is locked. The count is added to the last stamp, not to the wall clock: a
+// clock that took the time first and added n would run ahead of real time by the size of each
+// batch.
 static ALLOCATE: Sql = sql("
 each (workspace_id uuid, entity number, changes number)
 insert into feed_clock as clock (workspace_id, entity, last_us)
@@ -38,7 +39,11 @@ set last_us = greatest(
 )
 returning workspace_id, entity, last_us");
 
-/// The first stamp of each feed; the others follow one by one.
+/// Returns the first stamp of each feed; the others follow one by one.
+///
+/// # Errors
+///
+/// Fails with [`StoreError::Inconsistent`] if the database returns no clock for a feed.
 pub async fn allocate(
     tx: &mut Tx,
     changes: &BTreeMap<(WorkspaceId, Entity), i64>,
@@ -62,7 +67,10 @@ pub async fn allocate(
         .map(|((workspace, entity), changes)| {
             let last = last.get(&(workspace.0, entity.code()));
             let last = last.ok_or_else(|| StoreError::Inconsistent {
-                what: format!("no feed clock for {} of {workspace}", entity.as_str()),
+                what: format!(
+                    "workspace {workspace} has no feed clock for {}",
+                    entity.as_str()
+                ),
             })?;
             Ok(((*workspace, *entity), last - changes + 1))
         })

@@ -1,9 +1,9 @@
-//! Removes what is past its retention, oldest first and a bounded number at a time. What
-//! still waits for work or for a person stays, and so does what somebody holds.
+//! Removes rows that are past their retention, oldest first and a bounded number at a time.
+//! Deliveries that still wait for work or for a person stay, and so do those that are leased.
 //!
-//! It never waits for a row: what another transaction has locked is left for the next
-//! time, so that it cannot be part of a deadlock. A delivery and its place in the queue
-//! are locked first and looked at afterwards, so that whoever took it in between is seen.
+//! The sweep never waits for a row: rows that another transaction has locked are left for the next
+//! time, so it cannot be part of a deadlock. A delivery and its place in the queue are locked first
+//! and checked afterwards, so that a claim in between is noticed.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ use crate::store::schema;
 use crate::store::sql::{Row, Sql, Tx, args, made, sql, steps};
 use crate::store::{Retention, StoreError};
 
-// An id sorts by the time it was made at, so it bounds what the index walks.
+// An id sorts by its creation time, so it bounds the range of the index.
 static FINISHED: Sql = sql("
 select old.workspace_id, old.id                               -- postgres
 from workspaces as w                                          -- postgres
@@ -77,7 +77,7 @@ join deliveries as d -- postgres
 for update of d skip locked -- postgres
 ");
 
-// A queue's row that is not locked by now is another's.
+// A row in the queue that is not locked by now belongs to another transaction.
 static FREE: Sql = sql("
 each (workspace_id uuid, id uuid, queued truth, now time)
 select each.workspace_id, each.id
@@ -96,14 +96,14 @@ static PAST: LazyLock<Vec<Sql>> = LazyLock::new(schema::removed_past);
 
 static REFERENCES: Sql = made(|| schema::CHANNEL_REFS.remove_past("until_at"));
 
-// Only counted where there are many; the index is all that is read.
+// There may be many. They are only counted, which reads nothing but the index.
 static UNKNOWN: Sql = sql("
 select count(*) as count
 from channel_refs
 where until_at is not null");
 
-// Whoever asks for a batch's mark has long given up; by the database's clock, as it was
-// left.
+// Hosts that ask for the marker of a batch have long given up by then. The age is measured with the
+// database's clock, which also set the marker's time.
 static MARKERS: Sql = sql("
 delete from commit_markers                                    -- postgres
 where batch_id in (                                           -- postgres
@@ -115,7 +115,8 @@ where batch_id in (                                           -- postgres
 )                                                             -- postgres
 ");
 
-/// Removes what is past its retention; how many rows.
+/// Removes rows that are past their retention. Returns how many deliveries and other expired rows
+/// it removed.
 pub async fn sweep(
     database: &Database,
     retention: &Retention,
@@ -132,7 +133,7 @@ pub async fn sweep(
         for (sql, before) in [(&FINISHED, finished), (&QUARANTINED, quarantined)] {
             removed += deliveries(database, some, sql, before, now, limit).await?;
         }
-        // A step is bounded over all workspaces.
+        // The bound of a step applies to all workspaces together.
         if removed >= u64::from(limit) {
             break;
         }
@@ -156,8 +157,8 @@ pub async fn sweep(
     Ok(removed)
 }
 
-/// Of what is said of unknown messages the oldest goes though its time is not over,
-/// where it is more than is kept. Counted beside the writer: they may be many.
+/// Removes the oldest references to unknown messages before their time is over, if there are more
+/// than are kept. They are counted on a reader, because they may be many.
 async fn too_many_references(database: &Database, limit: u32) -> Result<u64, StoreError> {
     let unknown = database
         .read_many(
@@ -184,8 +185,8 @@ async fn too_many_references(database: &Database, limit: u32) -> Result<u64, Sto
         .await
 }
 
-/// Of some workspaces, in a transaction of their own. They are sorted, and are all that
-/// lie between the first and the last.
+/// Sweeps the deliveries of some workspaces in a transaction of its own. The workspaces are sorted
+/// and contiguous: they are all those between the first and the last.
 async fn deliveries(
     database: &Database,
     workspaces: &[WorkspaceId],
@@ -209,8 +210,8 @@ async fn deliveries(
         .await
 }
 
-/// Removes deliveries with what belongs to them, and says how many: those that someone
-/// has locked or holds stay. The transaction names their workspaces.
+/// Removes deliveries with the rows that belong to them, and returns how many. Deliveries that are
+/// locked or leased stay. The transaction names their workspaces.
 pub async fn remove(
     tx: &mut Tx,
     old: &[(WorkspaceId, DeliveryId)],
@@ -250,7 +251,7 @@ fn delivery(row: &Row<'_>) -> Result<(WorkspaceId, DeliveryId), StoreError> {
     Ok((row.id("workspace_id")?, row.id("id")?))
 }
 
-/// Greater than every id made before this time: the next millisecond's first.
+/// Returns an id greater than every id made before this time: the first of the next millisecond.
 fn first_id_after(time: Micros) -> Uuid {
     let millis = u64::try_from(time.0).unwrap_or(0) / 1_000 + 1;
     uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid()

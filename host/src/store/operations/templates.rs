@@ -1,6 +1,6 @@
-//! Instances' templates, as their providers listed them: one row each, since they are
-//! read and replaced as a whole. They are of a connection and name no person, so that
-//! they are read before a workspace is named.
+//! Templates of instances, as their providers listed them: one row per instance, since a list is
+//! read and replaced as a whole. Lists belong to a connection and name no person, so they are read
+//! before a workspace is named.
 
 use crate::domain::id::{ConnectionId, WorkspaceId};
 use crate::store::database::Database;

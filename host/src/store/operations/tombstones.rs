@@ -1,8 +1,8 @@
-//! What is left of rows that are gone: a stamp of their feed each, told to who follows it
-//! within, never exported, and forgotten after a while. A feed says how far it has
-//! forgotten, so that who comes later begins anew.
+//! Tombstones of removed rows. Each has a stamp of its feed, is returned to internal readers of the
+//! feed, is never exported, and is forgotten after a while. A feed records how far it has
+//! forgotten, so that a reader that is further behind begins again.
 //!
-//! Stamps come last, as everywhere: what is gone or changed is locked before.
+//! Stamps come last, as everywhere: the removed and changed rows are locked before.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,9 @@ insert into tombstones (workspace_id, entity, cursor_us, id)
 select workspace_id, entity, cursor_us, id
 from each");
 
-/// Stamps what goes and what changes with it, and leaves the tombstones; answers the
-/// stamps of what changes. All at once, so that no clock is taken after another's rows.
+/// Stamps the removed rows and the rows that change with them, and writes the tombstones. Returns
+/// the stamps of the changed rows. All clocks are locked at once, so that none is locked after the
+/// rows of another feed.
 pub async fn bury(
     tx: &mut Tx,
     workspace_id: WorkspaceId,
@@ -74,8 +75,8 @@ from each
 where each.workspace_id = clock.workspace_id
 and each.entity = clock.entity");
 
-/// Forgets tombstones from before this time, the oldest first; how many. The feed says
-/// so from then on.
+/// Forgets tombstones from before this time, the oldest first, and records that in the feed.
+/// Returns how many it forgot.
 pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u64, StoreError> {
     database
         .write_or_undo(

@@ -1,5 +1,5 @@
-//! Columns as the domain's types, and the domain's types as parameters: what
-//! PostgreSQL keeps in types of its own.
+//! Columns as the domain's types, and the domain's types as parameters, where PostgreSQL
+//! has types of its own.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::store::row::{Column, Columns};
 
 impl Columns for PgRow {
     fn str_if(&self, column: Column) -> Result<Option<&str>, StoreError> {
-        // JSON is sent as its text; what its type is called keeps it from being one.
+        // JSON is sent as text, but its type name prevents a checked read as text.
         Ok(self.try_get_unchecked(column)?)
     }
 
@@ -65,14 +65,16 @@ pub fn micros(time: DateTime<Utc>) -> Micros {
     Micros(time.timestamp_micros())
 }
 
-/// As a parameter. Times past what the database can hold become its first or last.
+/// Returns the time as a parameter. Times outside the database's range become its first
+/// or last.
 pub fn at(time: Micros) -> DateTime<Utc> {
     const FIRST: i64 = -210_866_803_200_000_000;
     DateTime::from_timestamp_micros(time.0.max(FIRST)).unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
-/// As a parameter. PostgreSQL's text cannot hold the character zero: what comes
-/// from a plugin or a declaration is without it already, the rest is here.
+/// Returns the text as a parameter. PostgreSQL's text cannot hold the NUL character.
+/// Texts of plugins and declarations are free of it already; it is removed from all
+/// others here.
 pub fn text(text: &str) -> Cow<'_, str> {
     without_zero(text)
 }

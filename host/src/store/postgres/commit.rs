@@ -1,10 +1,10 @@
-//! One batch, one transaction: lock and load what the writes touch, decide in
-//! memory, save what came of it, stamp, commit.
+//! Commits one batch in one transaction: locks and loads the rows that the writes touch,
+//! decides in memory, saves the changes, stamps them, and commits.
 //!
-//! A batch that loses against another host's is rolled back and run again: then
-//! it sees what the other one has made. A commit whose answer was lost is found
-//! out (`outcome`), and run again when nothing of it is there. A future that is
-//! dropped leaves a whole batch or none.
+//! A batch that loses a race against another host's is rolled back and run again; it then
+//! sees the other's changes. If the answer to a commit is lost, the commit status is
+//! looked up (`outcome`), and the batch is run again if it was not committed. A dropped
+//! future leaves a whole batch or none.
 
 use std::time::Duration;
 
@@ -21,6 +21,12 @@ use crate::store::operations::batch;
 use crate::store::sql::Tx;
 use crate::store::{StoreError, Write, Written};
 
+/// Commits a batch, with retries until its deadline.
+///
+/// # Errors
+///
+/// `Contended` if it lost every attempt, `Unavailable` if its outcome is unknown or the database
+/// does not answer in time, `Lost` while the database is lost, and the errors of deciding it.
 pub async fn commit(
     db: &Db,
     clock: &dyn Clock,
@@ -35,19 +41,20 @@ pub async fn commit(
             Err(Failure::Final(error)) => return Err(error),
         };
         if Instant::now() >= deadline {
-            // Not for its writes' sake: its parts would not fare better.
+            // Not an error of a single write: splitting the batch would not help.
             return Err(too_late());
         }
         if attempt >= limits::COMMIT_ATTEMPTS {
             return Err(error);
         }
-        tracing::debug!(%error, attempt, "a batch is run again");
+        tracing::debug!(%error, attempt, "retrying batch");
         tokio::time::sleep_until(deadline.min(Instant::now() + pause(attempt))).await;
         attempt += 1;
     }
 }
 
-/// Longer each time, and not the same on two hosts.
+/// Returns a pause that grows with each attempt and is random, so that it differs between
+/// hosts.
 fn pause(attempt: u32) -> Duration {
     let longest = limits::COMMIT_PAUSE_MS << attempt.min(8);
     let mut chance = [0; 2];
@@ -56,7 +63,7 @@ fn pause(attempt: u32) -> Duration {
 }
 
 enum Failure {
-    /// Nothing was done, and the same again may succeed.
+    /// Nothing was done, and another attempt may succeed.
     Again(StoreError),
     Final(StoreError),
 }
@@ -81,7 +88,8 @@ async fn once(
     writes: &[Write],
     deadline: Instant,
 ) -> Result<Vec<Written>, Failure> {
-    // Given up before its commit was sent: the connection goes, and all of it.
+    // If it is given up before its commit was sent, the connection is closed and
+    // everything is rolled back.
     let prepared = tokio::select! {
         biased;
         prepared = tokio::time::timeout_at(deadline, prepare(db, clock, writes)) => {
@@ -103,7 +111,7 @@ async fn once(
         Ok(Err(error)) => StoreError::from(error),
         Err(_) => too_late(),
     };
-    tracing::warn!(error = %lost, batch = %trace.batch, "the answer to a commit was lost");
+    tracing::warn!(error = %lost, batch = %trace.batch, "answer to a commit lost, looking up the commit status");
     match outcome::find(db, &trace).await {
         Outcome::Committed => Ok(written),
         Outcome::Undone => Err(Failure::Again(lost)),
@@ -118,7 +126,7 @@ fn too_late() -> StoreError {
     )))
 }
 
-/// A batch that lacks nothing but its commit.
+/// A batch that is ready to commit.
 struct Prepared {
     transaction: Transaction,
     written: Vec<Written>,
@@ -142,7 +150,7 @@ async fn prepare(db: &Db, clock: &dyn Clock, writes: &[Write]) -> Result<Prepare
             trace,
         }),
         Err(error) => {
-            // The connection is as good as it was, save where it is the reason.
+            // The connection is still good, unless it is the reason of the error.
             if is_lost_race(&error) || !matches!(error, StoreError::Unavailable(_)) {
                 transaction.rollback().await?;
             }

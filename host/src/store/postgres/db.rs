@@ -1,11 +1,11 @@
-//! The connections to one PostgreSQL database, and transactions that name the
-//! workspaces whose rows they may see.
+//! The connections to one PostgreSQL database, and transactions that name the workspaces
+//! whose rows they may see.
 //!
-//! Every connection serves as [`ROLE`], which owns nothing and cannot pass the
-//! policies, with timeouts of its own, so that a server-side wait ends by itself.
-//! A connection goes back to the pool only after a clean end of its transaction:
-//! one that failed, or whose future was dropped, is closed, so that nothing half
-//! done leaks into the next.
+//! Every connection works as [`ROLE`], which owns no tables and cannot bypass the
+//! policies, and has its own timeouts, so that a wait on the server ends by itself. A
+//! connection returns to the pool only after its transaction has ended cleanly. If the
+//! transaction failed or its future was dropped, the connection is closed, so that nothing
+//! half done leaks into the next transaction.
 
 use std::fmt::Write as _;
 use std::ops::{Deref, DerefMut};
@@ -26,19 +26,20 @@ use crate::limits;
 use crate::store::seen::Seen;
 use crate::store::{Pool, StoreError};
 
-/// Whose rights the service has: it owns no table and cannot bypass a policy.
+/// The role of the service. It owns no table and cannot bypass a policy.
 pub const ROLE: &str = "leadhost_service";
 
-/// Where the tables are, so that the database may hold other things too.
+/// The schema of the tables, so that the database may contain other things too.
 pub const SCHEMA: &str = "leadhost";
 
-/// What each connection says first. The role last: it may change no setting of the others.
+/// The first statements of each connection. The role comes last, because it may not change
+/// the other settings.
 ///
-/// Every query here is led by what is asked for, and an index answers, in its own
-/// order. A plan that reads a table from end to end, or all that an index leads to
-/// before it sorts, looks cheap while the table is small, is kept for as long as
-/// the connection, and is a disaster when the table has grown. A plan is one for any
-/// parameters, from the first time on: what tests have seen is what serves.
+/// Every query here starts from its parameters, and an index answers it in the order of
+/// that index. A plan that scans a whole table, or that sorts everything an index leads
+/// to, looks cheap while the table is small, is cached for as long as the connection
+/// lives, and is a disaster once the table has grown. Plans are generic from the first
+/// execution on, so the plans that the tests check are those that run in production.
 #[doc(hidden)]
 pub const HELLO: &str = "
 set enable_seqscan = off;
@@ -55,33 +56,35 @@ set statement_timeout = '5s';
 set idle_in_transaction_session_timeout = '5s';
 set role leadhost_service";
 
-/// Connections beside the pool: hosts say seldom and little.
+/// Connections beside the pool, for the rare and small statements of a host.
 const ASIDE: u32 = 2;
 
 pub struct Db {
     options: PgConnectOptions,
     pool: PgPool,
-    /// For batches of leads alone.
+    /// Only for batches of leads.
     writers: PgPool,
-    /// What keeps a host among the others does not wait behind requests.
+    /// For the statements that keep a host in the fleet, so that they do not wait behind
+    /// requests.
     aside: PgPool,
     connections: u32,
     reach: Arc<Reach>,
     seen: Arc<Seen>,
 }
 
-/// How a transaction is found again when the answer to its commit was lost.
+/// Identifies a transaction whose commit status must be looked up because the answer to
+/// its commit was lost.
 #[derive(Clone, Debug)]
 pub struct Trace {
     pub batch: Uuid,
-    /// The server's process that has it, and the number that it gave to it.
+    /// The server process that runs it, and its transaction number.
     pub backend: i32,
     pub number: String,
 }
 
-/// What each connection for batches says beside [`HELLO`]: the mark of a batch is planned
-/// once, and goes out with the words that begin it. It is named after its table, so that
-/// the words of a batch tell it from other transactions.
+/// What each connection for batches runs beside [`HELLO`]. The insert of a batch's mark is
+/// planned once, and is sent together with the statements that begin the batch. It is
+/// named after its table, so that its text distinguishes batches from other transactions.
 const PREPARE_MARK: &str = "
 prepare mark_in_commit_markers (uuid) as
 insert into commit_markers (batch_id) values ($1)
@@ -90,23 +93,29 @@ returning pg_backend_pid() as backend, pg_current_xact_id()::xid::text as number
 /// The workspaces whose rows a transaction may see.
 #[derive(Clone, Copy)]
 pub enum Rows<'a> {
-    /// None: only what belongs to no tenant.
+    /// None: only rows that belong to no tenant.
     Exempt,
     Of(&'a [WorkspaceId]),
-    /// For operators' verbs and periodic work.
+    /// All: for operations of operators and for periodic work.
     All,
 }
 
 impl Db {
-    /// Does not connect yet.
+    /// Creates the pools without connecting yet.
+    ///
+    /// # Errors
+    ///
+    /// `Open` if the URL cannot be parsed or has an unknown parameter.
     pub fn new(url: &str, connections: u32, seen: Arc<Seen>) -> Result<Self, StoreError> {
         check_parameters(url)?;
         let options = PgConnectOptions::from_str(url)
-            .map_err(|error| StoreError::Open(format!("store.url is not understood: {error}")))?
+            .map_err(|error| {
+                StoreError::Open(format!("store.url is not a valid PostgreSQL URL: {error}"))
+            })?
             .application_name("leadhost")
             .statement_cache_capacity(200)
             .disable_statement_logging();
-        // Of a few connections one writes; somebody has to read.
+        // Even with few connections, one writes and at least one reads.
         let writers = limits::STORE_WRITERS.min(connections / 2).max(1);
         let readers = connections.saturating_sub(writers).max(1);
         let most = limits::STORE_ASKED_PER_CONNECTION.saturating_mul(readers as usize);
@@ -124,7 +133,8 @@ impl Db {
                     Box::pin(std::future::ready(Ok(usable)))
                 })
                 .after_release(move |_, connection| {
-                    // An error closes it without a word, which it may not hear.
+                    // An error closes the connection without a goodbye message, which a
+                    // dead server would not receive.
                     let kept = kept.may_be_kept(connection.age);
                     let kept = kept.then_some(true).ok_or(sqlx::Error::PoolClosed);
                     Box::pin(std::future::ready(kept))
@@ -155,32 +165,38 @@ impl Db {
         })
     }
 
-    /// For statements that stand alone and touch only exempt tables.
+    /// Returns the pool, for statements that stand alone and touch only exempt tables.
     pub fn pool(&self) -> &PgPool {
         &self.pool
     }
 
-    /// The same, for what tells that this host lives: also while the pool is exhausted.
+    /// Returns the pool for statements that show that this host is alive. It works even
+    /// while the main pool is exhausted.
     pub fn aside(&self) -> &PgPool {
         &self.aside
     }
 
-    /// A connection of its own as the login role, without the timeouts: for migrations.
+    /// Opens a separate connection as the login role, without the timeouts: for
+    /// migrations.
+    ///
+    /// # Errors
+    ///
+    /// The driver's error.
     pub async fn owner(&self) -> Result<PgConnection, sqlx::Error> {
         self.options.connect().await
     }
 
-    /// How to reach the database, for a connection of another kind.
+    /// Returns how to reach the database, for other kinds of connections.
     pub fn options(&self) -> &PgConnectOptions {
         &self.options
     }
 
-    /// What was seen of the store before.
+    /// Returns the record of the store's last known state.
     pub fn seen(&self) -> &Arc<Seen> {
         &self.seen
     }
 
-    /// Whether the database can be reached.
+    /// Returns whether the database can be reached, and its watch.
     pub fn reach(&self) -> &Arc<Reach> {
         &self.reach
     }
@@ -195,7 +211,11 @@ impl Db {
         }
     }
 
-    /// A connection for statements that stand alone and touch only exempt tables.
+    /// Returns a connection for statements that stand alone and touch only exempt tables.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` if no connection becomes free in time.
     pub async fn alone(&self) -> Result<Transaction, StoreError> {
         Ok(Transaction {
             connection: self.pool.acquire().await?,
@@ -204,7 +224,11 @@ impl Db {
         })
     }
 
-    /// The same beside the pool.
+    /// Like [`Self::alone`], from the pool beside the main one.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::alone`].
     pub async fn alone_aside(&self) -> Result<Transaction, StoreError> {
         Ok(Transaction {
             connection: self.aside.acquire().await?,
@@ -213,14 +237,22 @@ impl Db {
         })
     }
 
-    /// A transaction that writes; what it reads and locks is the newest.
+    /// Begins a transaction that writes. It reads and locks the newest rows.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::alone`].
     pub async fn begin(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
         Box::pin(self.start(&self.pool, "begin", rows, true)).await
     }
 
-    /// A transaction for a batch of leads, on a connection that nobody reads with. It
-    /// leaves this mark, by which its outcome is found out if the answer to its commit
-    /// is lost.
+    /// Begins a transaction for a batch of leads, on a connection that is not used for
+    /// reads. It leaves this mark, by which its commit status is looked up if the answer
+    /// to its commit is lost.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::alone`].
     pub async fn begin_batch(
         &self,
         rows: Rows<'_>,
@@ -231,7 +263,7 @@ impl Db {
         write!(sql, "; execute mark_in_commit_markers ('{mark}')").expect("a string takes all");
         let (transaction, row) = Box::pin(self.begun(&self.writers, &sql, true)).await?;
         let row = row.ok_or_else(|| StoreError::Inconsistent {
-            what: "a batch without its mark".to_owned(),
+            what: "the mark of a batch was not returned".to_owned(),
         })?;
         let trace = Trace {
             batch: mark,
@@ -241,16 +273,20 @@ impl Db {
         Ok((transaction, trace))
     }
 
-    /// A transaction that reads, all of it from one snapshot.
+    /// Begins a transaction that reads everything from one snapshot.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::alone`].
     pub async fn snapshot(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
         let begin = "begin isolation level repeatable read read only";
         Box::pin(self.start(&self.pool, begin, rows, false)).await
     }
 
-    /// After a restart of the server every pooled connection is dead, which shows
-    /// at its first word: nothing was done yet, so the next one is tried.
+    /// After a restart of the server every pooled connection is dead, which only its first
+    /// statement shows. Nothing has been done by then, so the next connection is tried.
     ///
-    /// Boxed by its callers: it is large, and part of every verb.
+    /// The callers box this future: it is large and part of every operation.
     async fn start(
         &self,
         pool: &PgPool,
@@ -263,7 +299,7 @@ impl Db {
         Ok(self.begun(pool, &sql, writes).await?.0)
     }
 
-    /// The transaction, and the last row that its first words gave.
+    /// Returns the transaction, and the last row of its first statements.
     async fn begun(
         &self,
         pool: &PgPool,
@@ -276,7 +312,7 @@ impl Db {
                 self.seen.opens().await;
             }
             let connection = pool.acquire().await?;
-            // A new one may be the first to another server.
+            // A new connection may be the first one to another server.
             if writes && !self.seen.is_open() {
                 continue;
             }
@@ -285,7 +321,7 @@ impl Db {
                 ended: false,
                 unread: false,
             };
-            // One round trip. What is put in are ids of ours: digits and hyphens.
+            // One round trip. The inserted ids are our own: digits and hyphens.
             let begun = transaction.fetch_all(AssertSqlSafe(sql)).await;
             match begun {
                 Ok(rows) => return Ok((transaction, rows.into_iter().next_back())),
@@ -298,8 +334,8 @@ impl Db {
     }
 }
 
-/// What a URL may say beside user, host and database. The driver passes over
-/// what it does not know, and a misspelt `sslmode` would be no encryption.
+/// The parameters that a URL may have beside user, host and database. The driver ignores
+/// unknown ones, and a misspelt `sslmode` would silently disable encryption.
 const PARAMETERS: [&str; 18] = [
     "application_name",
     "dbname",
@@ -323,13 +359,13 @@ const PARAMETERS: [&str; 18] = [
 
 fn check_parameters(url: &str) -> Result<(), StoreError> {
     let Ok(url) = url::Url::parse(url) else {
-        // The driver says what is wrong.
+        // The driver reports what is wrong.
         return Ok(());
     };
     for (name, _) in url.query_pairs() {
         if !PARAMETERS.contains(&&*name) && !name.starts_with("options[") {
             return Err(StoreError::Open(format!(
-                "store.url has a parameter `{name}`, which there is not; there are {}",
+                "store.url has an unknown parameter `{name}`; the known parameters are {}",
                 PARAMETERS.join(", ")
             )));
         }
@@ -356,7 +392,7 @@ impl Rows<'_> {
     }
 }
 
-/// A transaction: committed, or as if it had never been. It is the connection.
+/// A transaction, together with its connection. It commits completely or not at all.
 pub struct Transaction {
     connection: PoolConnection<Postgres>,
     ended: bool,
@@ -369,7 +405,11 @@ impl Transaction {
         Ok(self.end("commit").await?)
     }
 
-    /// Undoes all of it, on purpose; also how a snapshot ends.
+    /// Rolls back on purpose. A snapshot ends in this way too.
+    ///
+    /// # Errors
+    ///
+    /// The error of the connection.
     pub async fn rollback(self) -> Result<(), StoreError> {
         if self.unread {
             return Ok(());
@@ -377,13 +417,18 @@ impl Transaction {
         Ok(self.end("rollback").await?)
     }
 
-    /// The rest of an answer is not wanted: the connection is closed with it.
+    /// Skips the rest of an answer. The connection is closed with it.
     pub(super) fn leave_unread(&mut self) {
         self.ended = false;
         self.unread = true;
     }
 
-    /// Names more workspaces than the beginning knew of; those of before are forgotten.
+    /// Names further workspaces, which were not known at the beginning. The earlier ones
+    /// are forgotten.
+    ///
+    /// # Errors
+    ///
+    /// The error of the connection.
     pub async fn name(&mut self, workspaces: &[WorkspaceId]) -> Result<(), StoreError> {
         let mut sql = String::from("select 1");
         Rows::Of(workspaces).name(&mut sql);

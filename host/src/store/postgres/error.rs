@@ -1,21 +1,21 @@
-//! What a failure of PostgreSQL means to the caller: no room, not now, or a defect.
+//! Classifies PostgreSQL's errors for the caller: no space, not now, or a defect.
 
 use sqlx::postgres::PgDatabaseError;
 
 use crate::store::{Cause, StoreError};
 
-/// What the server's code says. Classes are the first two characters.
+/// Classifies the server's code. Its first two characters are its class.
 pub fn of(error: sqlx::Error, code: &str) -> StoreError {
     match code {
         // disk_full
         "53100" => StoreError::Full,
-        // lock_not_available, and what the timeouts of a connection end.
+        // lock_not_available, and the errors of the connection's timeouts.
         "55P03" | "57014" | "25P03" | "25P04" => StoreError::Unavailable(Cause::Sqlx(error)),
-        // read_only_sql_transaction: a standby, or one that was just demoted.
+        // read_only_sql_transaction: a standby, or a server that was just demoted.
         "25006" => StoreError::Unavailable(Cause::Sqlx(error)),
         _ => match code.get(..2) {
-            // Connection lost, rolled back for others' sake, out of resources,
-            // shut down by an operator, failure of the system around it.
+            // Connection lost, rolled back in favour of others, out of resources, shut
+            // down by an operator, or a failure of the system around it.
             Some("08" | "40" | "53" | "57" | "58") => StoreError::Unavailable(Cause::Sqlx(error)),
             Some("XX") => StoreError::Inconsistent {
                 what: format!("the database is damaged: {error}"),
@@ -25,7 +25,7 @@ pub fn of(error: sqlx::Error, code: &str) -> StoreError {
     }
 }
 
-/// The server's code of an error that the server gave.
+/// Returns the server's code, if the error came from the server.
 pub fn code(error: &sqlx::Error) -> Option<&str> {
     let sqlx::Error::Database(database) = error else {
         return None;
@@ -34,13 +34,14 @@ pub fn code(error: &sqlx::Error) -> Option<&str> {
     Some(error.code())
 }
 
-/// The transaction lost against another one: the same again may win.
+/// Returns whether the transaction lost against another one; another attempt may succeed.
 /// deadlock_detected, serialization_failure, lock_not_available.
 pub fn is_lost_race(error: &sqlx::Error) -> bool {
     matches!(code(error), Some("40P01" | "40001" | "55P03"))
 }
 
-/// The connection is gone, or is about to be; what was asked last may have happened.
+/// Returns whether the connection is lost or about to be. The last statement may have been
+/// executed.
 pub fn is_connection_lost(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => true,
@@ -51,7 +52,7 @@ pub fn is_connection_lost(error: &sqlx::Error) -> bool {
     }
 }
 
-/// What the driver said, where it was this one's.
+/// Returns the error, if it is this driver's.
 pub fn driver_of(cause: &Cause) -> Option<&sqlx::Error> {
     match cause {
         Cause::Sqlx(error) => Some(error),

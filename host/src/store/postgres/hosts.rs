@@ -1,6 +1,6 @@
-//! Hosts, what they shall prepare, what serves, and who does a job. The time is
-//! the database's; every verb that stands alone is one statement and one round
-//! trip, on connections that requests do not use.
+//! Hosts, their proposals, activations and jobs. All times are the database's. Every
+//! operation that stands alone is one statement and one round trip, on connections that
+//! requests do not use.
 
 use sqlx::Row as _;
 
@@ -17,6 +17,7 @@ use crate::store::{Activation, Announcement, Beat, Fence, Proposal, SeenHost, St
 
 const ANNOUNCE: &str = "select pg_notify($1, $2)";
 
+/// Announces a change to all hosts.
 pub async fn announce(db: &Db, what: Announcement) -> Result<(), StoreError> {
     sqlx::query(ANNOUNCE)
         .bind(CHANNEL)
@@ -36,6 +37,7 @@ values ($1, $2, $3, $4::json)
 on conflict (id) do update
 set seen_at = clock_timestamp(), report = excluded.report";
 
+/// Stores a heartbeat, and removes hosts that have been dead for long.
 pub async fn beat(db: &Db, beat: &Beat) -> Result<(), StoreError> {
     sqlx::query(BEAT)
         .bind(beat.host.0)
@@ -57,6 +59,7 @@ with no_jobs as (
 delete from hosts
 where id = $1";
 
+/// Removes a host, with its jobs and proposals.
 pub async fn leave(db: &Db, host: HostId) -> Result<(), StoreError> {
     sqlx::query(LEAVE).bind(host.0).execute(db.aside()).await?;
     Ok(())
@@ -68,6 +71,7 @@ select id, name, version, started_at, seen_at, report,
 from hosts
 order by name collate \"C\", id";
 
+/// Returns all known hosts, ordered by name.
 pub async fn hosts(db: &Db) -> Result<Vec<SeenHost>, StoreError> {
     sqlx::query(HOSTS)
         .bind(seconds(limits::HOST_DEAD_SECONDS))
@@ -88,8 +92,8 @@ pub async fn hosts(db: &Db) -> Result<Vec<SeenHost>, StoreError> {
         .collect()
 }
 
-// A host's next proposal takes the place of its last one, and the proposal of a
-// host that died stands in nobody's way.
+// A host's next proposal replaces its last one. The proposal of a dead host blocks no
+// other.
 const PROPOSE: &str = "
 insert into proposals as p (name, number, digest, host_id, until_at)
 values ($1, nextval('leases'), $2, $3, clock_timestamp() + make_interval(secs => $4))
@@ -104,6 +108,7 @@ or not exists (
 )
 returning number";
 
+/// Proposes a version to all hosts. `None`: another live host has a proposal for this plugin.
 pub async fn propose(
     db: &Db,
     by: HostId,
@@ -127,7 +132,7 @@ pub async fn propose(
         digest: digest.clone(),
         number: row.try_get("number")?,
     };
-    // After it can be seen: hosts look when they hear of it.
+    // Sent once the proposal is visible: hosts look as soon as they receive it.
     announce(db, Announcement::Plugins).await?;
     Ok(Some(proposal))
 }
@@ -138,6 +143,7 @@ from proposals
 where until_at > clock_timestamp()
 order by name collate \"C\"";
 
+/// Returns the proposals that have not expired.
 pub async fn proposals(db: &Db) -> Result<Vec<Proposal>, StoreError> {
     sqlx::query(PROPOSALS)
         .fetch_all(db.aside())
@@ -158,6 +164,7 @@ delete from proposals
 where name = $1 and number = $2
 returning until_at > clock_timestamp() as stands";
 
+/// Withdraws a proposal.
 pub async fn withdraw(db: &Db, proposal: &Proposal) -> Result<(), StoreError> {
     sqlx::query(WITHDRAW)
         .bind(columns::text(&proposal.name))
@@ -167,10 +174,10 @@ pub async fn withdraw(db: &Db, proposal: &Proposal) -> Result<(), StoreError> {
     Ok(())
 }
 
-// Activations of two plugins at once would take the same generation.
+// Activations of two plugins at the same time would take the same generation.
 const ONE_AT_A_TIME: &str = "lock table activations in share row exclusive mode";
 
-// The generation grows over all plugins, so that it orders every activation.
+// The generation grows over all plugins, so it orders every activation.
 const FLIP: &str = "
 insert into activations as a (name, digest, previous, generation, activated_at)
 values ($1, $2, null, (select coalesce(max(generation), 0) + 1 from activations), $3)
@@ -184,6 +191,7 @@ select name, digest, previous, generation, activated_at
 from activations
 where name = $1";
 
+/// Activates the proposed version and announces it. `None`: the proposal is not valid any more.
 pub async fn flip(
     db: &Db,
     proposal: &Proposal,
@@ -226,7 +234,7 @@ pub async fn flip(
     Ok(Some(activation))
 }
 
-// Whoever holds it on goes on under the same fence.
+// A holder that renews its lease keeps its fencing token.
 const HOLD_JOB: &str = "
 insert into jobs as j (name, host_id, fence, until_at)
 values ($1, $2, nextval('leases'), clock_timestamp() + make_interval(secs => $3))
@@ -239,6 +247,7 @@ set fence = case
 where j.host_id = excluded.host_id or j.until_at <= clock_timestamp()
 returning fence";
 
+/// Claims a job or renews its lease. `None`: another host holds it.
 pub async fn hold_job(
     db: &Db,
     job: &str,
@@ -258,6 +267,7 @@ const LEAVE_JOB: &str = "
 delete from jobs
 where name = $1 and host_id = $2";
 
+/// Releases a job if this host holds it.
 pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError> {
     sqlx::query(LEAVE_JOB)
         .bind(job)
@@ -269,6 +279,7 @@ pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError>
 
 const SEALING_KEY: &str = "select sealing_key from store";
 
+/// Returns the id of the sealing key of the store, if it has one.
 pub async fn sealing_key(db: &Db) -> Result<Option<String>, StoreError> {
     let row = sqlx::query(SEALING_KEY).fetch_one(db.aside()).await?;
     Ok(row.try_get(0)?)
@@ -279,6 +290,8 @@ update store
 set sealing_key = $1
 where sealing_key is null or sealing_key = any ($2)";
 
+/// Names the sealing key of the store if it has none or one of `older`. Returns the id of the
+/// key that the store has now.
 pub async fn seal_with(db: &Db, key: &str, older: &[String]) -> Result<String, StoreError> {
     sqlx::query(SEAL_WITH)
         .bind(key)

@@ -1,9 +1,10 @@
-//! What only PostgreSQL has: many hosts on one database. Connections and transactions,
-//! the outcome of a commit whose answer was lost, hosts that announce and prepare,
-//! rates over all hosts, opening. Operations are in `operations`.
+//! The parts of the store that only PostgreSQL has: many hosts on one database.
+//! Connections and transactions, the commit status of a lost commit, announcements and
+//! proposals of hosts, rates over all hosts, and opening. The operations are in
+//! `operations`.
 //!
-//! What belongs to a tenant is touched in a transaction that names its workspaces
-//! ([`db::Rows`]); what stands in no tenant's table is asked without one.
+//! Rows of a tenant are touched in a transaction that names its workspaces
+//! ([`db::Rows`]). Tables that belong to no tenant are read without one.
 
 pub(super) mod columns;
 mod commit;
@@ -31,8 +32,12 @@ use super::sql::Dialect;
 use super::{Store, StoreError};
 use crate::clock::SharedClock;
 
-/// Opens the store in the database of this URL, and makes what is missing there.
-/// It has at most this many connections to it.
+/// Opens the store in the database of this URL, and creates what is missing there. Uses
+/// at most this many connections.
+///
+/// # Errors
+///
+/// `Open` if the database cannot be reached or used.
 pub async fn open(
     url: &str,
     connections: u32,
@@ -41,7 +46,7 @@ pub async fn open(
     Ok(open_seen(url, connections, clock, Seen::nothing()).await?)
 }
 
-/// Opens it and compares it with what was seen of it last.
+/// Opens the store and compares it with the record of its last known state.
 pub(super) async fn open_seen(
     url: &str,
     connections: u32,
@@ -57,13 +62,13 @@ pub(super) async fn open_seen(
     Ok(DatabaseStore::new(Database::Postgres(db), clock, id))
 }
 
-/// A connection as the owner of the tables, whose schema is up to date. Others
-/// wait with opening the store until it is closed, or [`let_others_open`].
+/// Returns a connection as the owner of the tables, with the schema up to date. Until it
+/// is closed or [`let_others_open`] is called, other hosts wait with opening the store.
 pub(super) async fn owner(url: &str) -> Result<sqlx::postgres::PgConnection, StoreError> {
     open::bring_up_to_date(&Db::new(url, 1, Seen::nothing())?).await
 }
 
-/// Every statement by its area: for tests, which try them where a server is.
+/// Returns every statement by its area. For tests that run them against a server.
 #[doc(hidden)]
 pub fn statements() -> Vec<(&'static str, &'static str)> {
     let own = STATEMENTS

@@ -1,6 +1,6 @@
-//! Opens the store: brings the schema up to date, makes sure of the role that
-//! the service serves as, and refuses what it cannot serve with words that say
-//! what to do. Many hosts may start at once: one migrates, the others wait.
+//! Opens the store: brings the schema up to date, ensures that the role of the service exists,
+//! and refuses what it cannot serve with an error that says what to do. Many hosts may start at
+//! the same time: one migrates, the others wait.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -18,25 +18,27 @@ use crate::store::StoreError;
 use crate::store::migrations::POSTGRES as MIGRATIONS;
 use crate::store::seen::Sight;
 
-/// The schema version of a database with the first migration. Versions before the first
+/// The schema version of a database with the first migration. Versions from before the first
 /// release counted from 1 and had other columns.
 const FIRST: usize = 100;
 
-/// The oldest server that is tried.
+/// The oldest server version that is tested.
 const OLDEST_SERVER: i32 = 150_000;
 
-/// Of hosts that migrate the same database at once. Any number that nobody else takes.
+/// The advisory lock for hosts that migrate the same database. Any number that is not used
+/// otherwise.
 const MIGRATION_LOCK: i64 = 0x6c65_6164_686f_7374;
 
 const SERVER: &str = "
 select current_setting('server_version_num')::int, current_setting('server_version'),
   current_setting('server_encoding')";
-// A host may wait for another one's migration longer than any statement of the service may take.
+// A host may wait for another host's migration longer than any statement of the service may take.
 const PATIENCE: &str = "set lock_timeout = '120s'; set statement_timeout = '600s'";
 const LOCK: &str = "select pg_advisory_lock($1)";
 const UNLOCK: &str = "select pg_advisory_unlock($1)";
 const SCHEMA_VERSION: &str = "select coalesce(max(version), 0) from schema_versions";
-// From 16 on a member may be one that cannot become the role: who makes it is such.
+// From version 16 on, a member may lack the right to switch to the role. The creator of the role
+// is such a member.
 const ROLE_OF_MINE: &str = "
 select r.rolsuper or r.rolbypassrls as passes,
   pg_has_role(current_user, r.oid, case
@@ -57,7 +59,7 @@ const UNFINISHED_MOVE: &str = "
 select source, began_at::text
 from moves
 where done_at is null";
-// What came in by then is nowhere else: another move may not empty the database.
+// Data that arrived by then exists nowhere else, so another move may not empty the database.
 const NOTE_SERVED: &str = "
 update moves
 set progress = (progress::jsonb || '{\"served\": true}')::json
@@ -76,7 +78,11 @@ select rolsuper or rolbypassrls
 from pg_roles
 where rolname = current_user";
 
-/// Brings the schema up to date and answers the store's id.
+/// Brings the schema up to date and returns the store's id.
+///
+/// # Errors
+///
+/// `Open` if the database cannot be reached or used.
 pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
     let mut owner = bring_up_to_date(db).await?;
     refuse_half_a_store(&mut owner).await?;
@@ -85,7 +91,7 @@ pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
         .bind(uuid_at(clock.now()))
         .execute(&mut owner)
         .await?;
-    // Lets go of the lock too.
+    // This also releases the lock.
     owner.close().await?;
     check_role(db).await?;
     Ok(sqlx::query(STORE_ID)
@@ -94,8 +100,12 @@ pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
         .try_get(0)?)
 }
 
-/// The schema is this program's. Answers a connection of the owner, which keeps
-/// others from opening the store until it is closed.
+/// Brings the schema up to date. Returns a connection of the owner; until it is closed, other
+/// hosts wait with opening the store.
+///
+/// # Errors
+///
+/// `Open` if the server cannot be reached or used, or its schema has another version.
 pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
     let patience = Duration::from_secs(limits::STORE_OPEN_SECONDS);
     let mut owner = tokio::time::timeout(patience, db.owner())
@@ -113,7 +123,12 @@ pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
     Ok(owner)
 }
 
-/// The store as it is found, and which server it says it was written on last.
+/// Returns the state of the store, and the server on which it was last written according to the
+/// store itself.
+///
+/// # Errors
+///
+/// `Unavailable` if the database does not answer.
 pub async fn look(db: &Db, store: Uuid) -> Result<(Sight, Option<String>), StoreError> {
     let mut connection = db.pool().acquire().await?;
     let server = server::of(&mut connection).await?;
@@ -126,8 +141,8 @@ pub async fn look(db: &Db, store: Uuid) -> Result<(Sight, Option<String>), Store
     Ok((sight, row.try_get("server")?))
 }
 
-/// Notes now and then how far the store is and, for hosts that know nothing of
-/// it, on which server. Ends with the store.
+/// Records the newest stamp from time to time, and, for hosts without a record, the server. Ends
+/// with the store.
 pub async fn keep_noting(db: Weak<Db>) {
     let mut tick = tokio::time::interval(Duration::from_secs(limits::SEEN_EVERY_SECONDS));
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -142,7 +157,7 @@ pub async fn keep_noting(db: Weak<Db>) {
             .bind(server)
             .execute(db.pool())
             .await;
-        // What cannot be read now is read the next time.
+        // If it cannot be read now, it is read the next time.
         if let (Ok(_), Ok(row)) = (noted, sqlx::query(LOOK).fetch_one(db.pool()).await)
             && let Ok(newest) = row.try_get("newest")
         {
@@ -151,7 +166,11 @@ pub async fn keep_noting(db: Weak<Db>) {
     }
 }
 
-/// Lets go of what keeps others from opening the store.
+/// Releases the lock that keeps other hosts from opening the store.
+///
+/// # Errors
+///
+/// The error of the connection.
 pub async fn let_others_open(owner: &mut PgConnection) -> Result<(), StoreError> {
     sqlx::query(UNLOCK)
         .bind(MIGRATION_LOCK)
@@ -160,14 +179,14 @@ pub async fn let_others_open(owner: &mut PgConnection) -> Result<(), StoreError>
     Ok(())
 }
 
-/// What a move has not brought whole is not served.
+/// Refuses a store whose move is not finished.
 async fn refuse_half_a_store(owner: &mut PgConnection) -> Result<(), StoreError> {
     let Some(row) = sqlx::query(UNFINISHED_MOVE).fetch_optional(owner).await? else {
         return Ok(());
     };
     let (source, began): (Uuid, String) = (row.try_get(0)?, row.try_get(1)?);
     Err(StoreError::Open(format!(
-        "the database holds part of the store {source}, whose move began at {began} and is not finished: run `leadhost migrate` again, which goes on where it was"
+        "the database holds part of the store {source}, whose move began at {began} and is not finished: run `leadhost migrate` again to continue it"
     )))
 }
 
@@ -178,13 +197,13 @@ fn unreachable_in(patience: Duration) -> StoreError {
     ))
 }
 
-/// Why the server did not let us in, in words for the operator.
+/// Explains to the operator why the server refused the connection.
 fn refused(error: sqlx::Error) -> StoreError {
     let what = match error::code(&error) {
         Some("28P01" | "28000") => "the server refuses the user or the password of store.url",
-        Some("3D000") => "the database of store.url does not exist: make it with `createdb`",
+        Some("3D000") => "the database of store.url does not exist: create it with `createdb`",
         Some("53300") => {
-            "the server has no connection left: raise max_connections, or lower store.connections"
+            "the server has no free connection: raise max_connections, or lower store.connections"
         }
         Some("57P03") => "the server is starting or stopping: try again shortly",
         Some(_) => "the server refuses the connection",
@@ -200,13 +219,13 @@ async fn check_server(owner: &mut PgConnection) -> Result<(), StoreError> {
     let encoding: String = row.try_get(2)?;
     if encoding != "UTF8" {
         return Err(StoreError::Open(format!(
-            "the database has the encoding {encoding}, which cannot hold every name: make one with `createdb --template template0 --encoding UTF8`"
+            "the database has the encoding {encoding}, which cannot represent every name: create one with `createdb --template template0 --encoding UTF8`"
         )));
     }
     Ok(())
 }
 
-/// By the server's number for its version, and its text.
+/// Checks the server's version number. `text` is shown in the error.
 fn new_enough(number: i32, text: &str) -> Result<(), StoreError> {
     if number < OLDEST_SERVER {
         return Err(StoreError::Open(format!(
@@ -216,7 +235,7 @@ fn new_enough(number: i32, text: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The role exists, may not pass the policies, and this login may become it.
+/// Ensures that the role exists, cannot bypass the policies, and can be assumed by this login.
 async fn ensure_role(owner: &mut PgConnection) -> Result<(), StoreError> {
     let mut found = role(owner).await?;
     if found.is_none() {
@@ -225,18 +244,18 @@ async fn ensure_role(owner: &mut PgConnection) -> Result<(), StoreError> {
             .await;
         match made {
             Ok(_) => {}
-            // Another database of the same server was faster.
+            // A host that opens another database of the same server created it first.
             Err(error) if matches!(error::code(&error), Some("42710" | "23505")) => {}
             Err(error) => return Err(no_role(&error)),
         }
         found = role(owner).await?;
     }
     let Some((passes, mine)) = found else {
-        return Err(StoreError::Open(format!("the role {ROLE} is not there")));
+        return Err(StoreError::Open(format!("the role {ROLE} does not exist")));
     };
     if passes {
         return Err(StoreError::Open(format!(
-            "the role {ROLE} is a superuser or has BYPASSRLS, so nothing would keep tenants apart: `alter role {ROLE} nosuperuser nobypassrls`"
+            "the role {ROLE} is a superuser or has BYPASSRLS, so row-level security would not keep tenants apart: run `alter role {ROLE} nosuperuser nobypassrls`"
         )));
     }
     if !mine {
@@ -259,7 +278,7 @@ async fn role(owner: &mut PgConnection) -> Result<Option<(bool, bool)>, StoreErr
 
 fn no_role(error: &sqlx::Error) -> StoreError {
     StoreError::Open(format!(
-        "the service serves as the role {ROLE}, and this login may not make it or become it ({error}): let a superuser run `create role {ROLE} nologin; grant {ROLE} to <the user of store.url>`"
+        "the service runs as the role {ROLE}, and this login may not create that role or switch to it ({error}): have a superuser run `create role {ROLE} nologin; grant {ROLE} to <the user of store.url>`"
     ))
 }
 
@@ -275,16 +294,15 @@ async fn migrate(owner: &mut PgConnection) -> Result<(), StoreError> {
              )"
         )))
         .await
-        .map_err(|error| {
-            StoreError::Open(format!("the schema {SCHEMA} cannot be made: {error}"))
-        })?;
+        .map_err(|error| StoreError::Open(format!("cannot create the schema {SCHEMA}: {error}")))?;
     let found: i32 = sqlx::query(SCHEMA_VERSION)
         .fetch_one(&mut *owner)
         .await?
         .try_get(0)?;
     let done = migrations_done(found)?;
     for (number, sql) in MIGRATIONS.iter().enumerate().skip(done) {
-        // Several statements in one text are one transaction: a migration is whole or not at all.
+        // Several statements in one text run as one transaction, so a migration is applied
+        // completely or not at all.
         owner
             .execute(AssertSqlSafe(format!(
                 "{sql};
@@ -296,8 +314,8 @@ async fn migrate(owner: &mut PgConnection) -> Result<(), StoreError> {
                 StoreError::Open(format!("migration {} failed: {error}", number + 1))
             })?;
     }
-    // At every start: a dump that was restored where the role was not yet has its
-    // tables without it.
+    // At every start: if a dump was restored where the role did not exist, the role lacks the
+    // rights on its tables.
     owner
         .execute(AssertSqlSafe(format!(
             "begin;
@@ -310,13 +328,13 @@ async fn migrate(owner: &mut PgConnection) -> Result<(), StoreError> {
         .await
         .map_err(|error| {
             StoreError::Open(format!(
-                "the role {ROLE} cannot be given its rights in the schema {SCHEMA}: {error}"
+                "cannot grant the role {ROLE} its rights in the schema {SCHEMA}: {error}"
             ))
         })?;
     Ok(())
 }
 
-/// How many migrations a database of this schema version has had.
+/// Returns how many migrations a database with this schema version has had.
 fn migrations_done(found: i32) -> Result<usize, StoreError> {
     if found == 0 {
         return Ok(0);
@@ -324,16 +342,16 @@ fn migrations_done(found: i32) -> Result<usize, StoreError> {
     let newest = FIRST + MIGRATIONS.len() - 1;
     match usize::try_from(found) {
         Ok(version) if version > newest => Err(StoreError::Open(format!(
-            "the database has schema version {found}, this program knows up to {newest}: start the newer version that wrote it"
+            "the database has schema version {found}, but this program supports versions up to {newest}: start the newer version that wrote it"
         ))),
         Ok(version) if version >= FIRST => Ok(version - FIRST + 1),
         _ => Err(StoreError::Open(format!(
-            "the schema {SCHEMA} of the database was made by a version from before the first release, which this one does not read (schema version {found}): export what you need with that version, then give store.url another database, or let its owner run `drop schema {SCHEMA} cascade` and start again"
+            "the schema {SCHEMA} of the database was made by a version from before the first release, which this version cannot read (schema version {found}): export what you need with that version, then set store.url to another database, or have its owner run `drop schema {SCHEMA} cascade` and start again"
         ))),
     }
 }
 
-/// What the pool's connections are after their first words: nobody special.
+/// Checks that the role of the pooled connections has no special rights.
 async fn check_role(db: &Db) -> Result<(), StoreError> {
     let bypasses: bool = sqlx::query(BYPASSES)
         .fetch_one(db.pool())
@@ -342,7 +360,7 @@ async fn check_role(db: &Db) -> Result<(), StoreError> {
     let owned: i64 = sqlx::query(OWNED).fetch_one(db.pool()).await?.try_get(0)?;
     if bypasses || owned > 0 {
         return Err(StoreError::Open(format!(
-            "the role {ROLE} may pass the policies that keep tenants apart (superuser, BYPASSRLS or owner of the tables): take that from it"
+            "the role {ROLE} can bypass the policies that keep tenants apart (superuser, BYPASSRLS or owner of the tables): revoke that"
         )));
     }
     Ok(())

@@ -1,7 +1,8 @@
-//! What became of a commit whose answer was lost: the connection went away, or
-//! the server did not answer in time. The batch has left a mark in the same
-//! transaction: where the mark is, the batch is. The mark says nothing while the
-//! server may still be at it, so first its process must be gone.
+//! Looks up the commit status of a batch whose answer was lost because the connection
+//! broke or the server did not answer in time. The batch leaves a mark in its
+//! transaction: if the mark exists, the batch was committed. The absence of the mark
+//! proves nothing while the server may still be working on the commit, so its process
+//! must be gone first.
 
 use std::time::Duration;
 
@@ -15,14 +16,14 @@ use crate::limits;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Committed,
-    /// Nothing of it is there, and nothing will be.
+    /// Nothing of it was committed, and nothing will be.
     Undone,
-    /// Nobody could be asked in time.
+    /// The database could not be asked in time.
     Unknown,
 }
 
-// Exactly this transaction in exactly this process: both numbers are used again
-// one day, but not together while one of them lives.
+// Exactly this transaction in exactly this process. Both numbers are eventually reused,
+// but not together while one of them is in use.
 const END: &str = "
 select pg_terminate_backend(pid)
 from pg_stat_activity
@@ -47,7 +48,7 @@ pub async fn find(db: &Db, trace: &Trace) -> Outcome {
             Ok(Ok(true)) => return Outcome::Committed,
             Ok(Ok(false)) => return Outcome::Undone,
             Ok(Err(error)) => {
-                tracing::debug!(%error, batch = %trace.batch, "a commit's outcome is not known yet");
+                tracing::debug!(%error, batch = %trace.batch, "commit status not known yet");
             }
             Err(_) => return Outcome::Unknown,
         }
@@ -55,8 +56,8 @@ pub async fn find(db: &Db, trace: &Trace) -> Outcome {
     }
 }
 
-/// Whether the mark is there, once it can be told. As the login role, which may
-/// see and end what itself began.
+/// Returns whether the mark exists, once that is certain. Runs as the login role, which
+/// may see and end its own processes.
 async fn ask(db: &Db, trace: &Trace) -> Result<bool, sqlx::Error> {
     let mut connection = db.owner().await?;
     let ended = sqlx::query(END)
@@ -65,8 +66,8 @@ async fn ask(db: &Db, trace: &Trace) -> Result<bool, sqlx::Error> {
         .execute(&mut connection)
         .await;
     if let Err(error) = ended {
-        // It ends by itself then: a transaction that idles has a limit of its own.
-        tracing::debug!(%error, "the process of a lost commit could not be ended");
+        // It then ends by itself: idle transactions have a time limit.
+        tracing::debug!(%error, "could not terminate the server process of the commit");
     }
     wait_until_gone(&mut connection, trace).await?;
     let found = sqlx::query(MARK)
@@ -74,7 +75,7 @@ async fn ask(db: &Db, trace: &Trace) -> Result<bool, sqlx::Error> {
         .fetch_one(&mut connection)
         .await?
         .try_get(0)?;
-    // Nothing hangs on how it ends.
+    // The result does not depend on how the connection ends.
     drop(connection.close().await);
     Ok(found)
 }

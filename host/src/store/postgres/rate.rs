@@ -1,5 +1,5 @@
-//! What workspaces owe for their requests, counted over all hosts: one
-//! statement, one round trip, on a table that no crash keeps.
+//! The debts of workspaces for their requests, over all hosts: one statement and one
+//! round trip, on an unlogged table.
 
 use sqlx::Row as _;
 
@@ -7,11 +7,10 @@ use super::db::Db;
 use crate::domain::id::WorkspaceId;
 use crate::store::{Debt, Price, StoreError};
 
-// The arithmetic of `Price::pay`, done under the row's lock. What would be put
-// in carries the time that the statement began at, so that every part of it
-// reckons with the same. A refused request writes the row as it was, so that its
-// answer can tell what is owed; a host that was refused asks again only when it
-// is worth it.
+// The arithmetic of `Price::pay`, under the row's lock. The row to insert carries the
+// time at which the statement began, so that all parts of the statement use the same
+// time. A refused request writes the row unchanged, so that the answer can return the
+// debt. A host that was refused asks again only when it can succeed.
 const PAY: &str = "
 insert into rates as r (workspace_id, due_us, refused)
 values ($1, feed_now() + $2, false)
@@ -24,6 +23,7 @@ set refused = greatest(r.due_us, excluded.due_us - $2) + $2 > excluded.due_us - 
   end
 returning due_us - feed_now() as owed, refused";
 
+/// Charges a request to a workspace. Returns the debt, and whether the request is refused.
 pub async fn pay(db: &Db, workspace: WorkspaceId, price: Price) -> Result<Debt, StoreError> {
     let row = sqlx::query(PAY)
         .bind(workspace.0)

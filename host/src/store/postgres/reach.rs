@@ -1,10 +1,10 @@
-//! Whether the database can be reached, and what its hosts announce.
+//! Watches whether the database can be reached, and receives the announcements of its hosts.
 //!
-//! One connection beside the pool listens for announcements and is asked for a
-//! word every second. When it falls silent, and no other can be made either,
-//! the database counts as lost: verbs are refused at once rather than queued,
-//! until it answers again. The log tells of the loss once and of the return once.
-//! Whoever connects anew may have missed announcements, and says so.
+//! One connection beside the pool listens for announcements and is checked every second. If it
+//! stops answering and no new connection can be made, the database counts as lost: operations
+//! are refused at once instead of queued, until it answers again. The loss is logged once and
+//! the return is logged once. A new connection may have missed announcements, so it announces
+//! [`Announcement::Everything`].
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -21,22 +21,21 @@ use crate::store::{Announcement, Outage, StoreError};
 /// The channel of all announcements.
 pub const CHANNEL: &str = "leadhost";
 
-// A server that only follows another one takes no writes.
+// A standby accepts no writes.
 const LOOK: &str = "select pg_is_in_recovery()";
 
 pub struct Reach {
     outage: watch::Sender<Option<Outage>>,
-    /// Since when the newest watching connection stands: what is older than that
-    /// may be dead.
+    /// When the newest watching connection was made. Older connections may be dead.
     back: Mutex<Option<Instant>>,
     announced: broadcast::Sender<Announcement>,
-    /// A verb failed in a way that the database's end would explain.
+    /// Signals that an operation failed in a way that an outage would explain.
     doubt: Notify,
     asked: AtomicUsize,
     most: usize,
 }
 
-/// A verb under way.
+/// An operation under way.
 pub struct Asking<'a>(&'a AtomicUsize);
 
 impl Drop for Asking<'_> {
@@ -46,12 +45,12 @@ impl Drop for Asking<'_> {
 }
 
 impl Reach {
-    /// Begins to watch the database, until the last user of this is gone.
+    /// Starts to watch the database, until the last user of this value is gone.
     pub fn watch(self: &Arc<Self>, options: &PgConnectOptions) {
         tokio::spawn(watch_over(Arc::downgrade(self), options.clone()));
     }
 
-    /// At most so many verbs are under way at once.
+    /// At most `most` operations run at the same time.
     pub fn new(most: usize) -> Self {
         Self {
             most,
@@ -63,8 +62,11 @@ impl Reach {
         }
     }
 
-    /// The way in for a verb: refused at once while the database is lost or too
-    /// many others are under way.
+    /// Admits an operation.
+    ///
+    /// # Errors
+    ///
+    /// `Lost` while the database is lost, `Busy` if too many operations are under way.
     pub fn enter(&self) -> Result<Asking<'_>, StoreError> {
         self.is_there()?;
         let asking = self.asked.fetch_add(1, Ordering::Relaxed);
@@ -75,7 +77,11 @@ impl Reach {
         Ok(asked)
     }
 
-    /// An error while the database is lost.
+    /// Checks that the database is not lost.
+    ///
+    /// # Errors
+    ///
+    /// `Lost` while it is.
     pub fn is_there(&self) -> Result<(), StoreError> {
         match &*self.outage.borrow() {
             Some(outage) => Err(StoreError::Lost(outage.reason.clone())),
@@ -91,28 +97,28 @@ impl Reach {
         self.outage.borrow().clone()
     }
 
-    /// Returns when the database is lost, with how a verb hears of it.
+    /// Waits until the database is lost, and returns the error that operations get.
     pub async fn lost(&self) -> StoreError {
         let mut watched = self.outage.subscribe();
-        // It cannot fail: the sender is self's.
+        // This cannot fail: the sender belongs to `self`.
         let _ = watched.wait_for(Option::is_some).await;
         let reason = self.outage().map(|outage| outage.reason);
         StoreError::Lost(reason.unwrap_or_default())
     }
 
-    /// A verb failed: looks at once rather than at the next second.
+    /// An operation failed: checks the database at once instead of at the next interval.
     pub fn doubt(&self) {
         self.doubt.notify_one();
     }
 
-    /// Whether a connection of this age is from before the database was lost.
+    /// Returns whether a connection of this age is older than the last loss of the database.
     pub fn is_of_before(&self, age: Duration) -> bool {
         let back = self.back.lock().unwrap_or_else(PoisonError::into_inner);
         back.is_some_and(|back| back.elapsed() < age)
     }
 
-    /// Whether a connection that comes back from a verb is worth a question: one
-    /// that is dead and does not know it would keep its place in the pool.
+    /// Returns whether a released connection may stay in the pool. A dead connection that was
+    /// not noticed would keep its place.
     pub fn may_be_kept(&self, age: Duration) -> bool {
         self.outage.borrow().is_none() && !self.is_of_before(age)
     }
@@ -122,7 +128,7 @@ impl Reach {
     }
 
     fn say(&self, what: Announcement) {
-        // Nobody may be listening yet.
+        // There may be no receiver yet.
         let _ = self.announced.send(what);
     }
 
@@ -140,8 +146,8 @@ impl Reach {
         });
     }
 
-    /// It answers on a new connection. Where that is not the first, those of
-    /// before may be dead without knowing it.
+    /// The database answers on a new connection. If that is not the first one, earlier
+    /// connections may be dead without having noticed.
     fn answers(&self, first: bool) {
         if !first {
             let mut back = self.back.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,7 +181,7 @@ async fn watch_over(reach: Weak<Reach>, options: PgConnectOptions) {
                 drop(watched);
                 match listen(&reach, listener, &options, patience).await {
                     None => return,
-                    // It may be this connection alone: the next one decides.
+                    // Only this connection may be affected: the next one decides.
                     Some(Heard::Ended) => continue,
                     Some(Heard::Nothing) => {
                         let Some(watched) = reach.upgrade() else {
@@ -187,7 +193,7 @@ async fn watch_over(reach: Weak<Reach>, options: PgConnectOptions) {
                 }
             }
             Ok((_, Some(reason))) => watched.is_lost(reason),
-            // The server is well and has no place for one more.
+            // The server works but has no free connection.
             Err(error) if error::code(&error) == Some("53300") => {}
             Err(sqlx::Error::PoolTimedOut) => {
                 watched.is_lost(silence(patience));
@@ -203,21 +209,22 @@ fn silence(patience: Duration) -> String {
     format!("no answer within {} ms", patience.as_millis())
 }
 
-/// How listening came to an end.
+/// Why listening ended.
 enum Heard {
-    /// The connection failed, or another one was made where it fell silent.
+    /// The connection failed, or it stopped answering and a new one could be made.
     Ended,
-    /// Neither it nor another one answers.
+    /// Neither this connection nor a new one answers.
     Nothing,
 }
 
-/// A connection that listens; with why it does not count as the database.
+/// Opens a connection that listens. Also returns the reason if it cannot be used as the
+/// database.
 async fn connect(
     options: &PgConnectOptions,
     patience: Duration,
 ) -> Result<(PgListener, Option<String>), sqlx::Error> {
-    // A pool of one that only makes the connection, and each time another one: a
-    // connection that fell silent keeps its place until the system gives it up.
+    // A pool of one that only makes the connection, and a new pool each time: a connection that
+    // stopped answering keeps its place until the system gives it up.
     let pool = PgPoolOptions::new()
         .max_connections(1)
         .max_lifetime(None)
@@ -229,8 +236,7 @@ async fn connect(
     listener.eager_reconnect(false);
     listener.listen(CHANNEL).await?;
     let follows = look(&mut listener).await?;
-    let reason =
-        follows.then(|| "the server only follows another one: it takes no writes".to_owned());
+    let reason = follows.then(|| "the server is a standby and accepts no writes".to_owned());
     Ok((listener, reason))
 }
 
@@ -238,9 +244,9 @@ async fn look(listener: &mut PgListener) -> Result<bool, sqlx::Error> {
     sqlx::query(LOOK).fetch_one(listener).await?.try_get(0)
 }
 
-/// Until the connection ends, or nobody is interested: `None`. When it falls silent,
-/// another one is tried beside it: a database that stands still is found out in the
-/// time of one answer, and one that is only slow has all of that time.
+/// Listens until the connection ends. Returns `None` if there are no more users. If the
+/// connection stops answering, another one is tried beside it, so that a database that hangs is
+/// detected within the time of one answer, while a slow one has all of that time.
 async fn listen(
     reach: &Weak<Reach>,
     mut listener: PgListener,
@@ -260,7 +266,8 @@ async fn listen(
                     () = tokio::time::sleep(Duration::from_millis(limits::STORE_LOOK_MS)) => {}
                 }
             } => {
-                // In another select, a notice that came half-way would be lost with its future.
+                // In another select, a notification that was half received would be lost with
+                // its future.
                 let looked = tokio::time::timeout(patience, async {
                     tokio::select! {
                         looked = look(&mut listener) => matches!(looked, Ok(false)),
@@ -277,11 +284,11 @@ async fn listen(
     }
 }
 
-/// Returns when a new connection stands, made after a look has had some time.
+/// Returns when a new connection has been made. Waits first, to give the check some time.
 async fn another(options: &PgConnectOptions, patience: Duration) {
     tokio::time::sleep(patience / 3).await;
     if connect(options, patience).await.is_err() {
-        // The look has the rest of its time.
+        // The check has the rest of its time.
         std::future::pending::<()>().await;
     }
 }

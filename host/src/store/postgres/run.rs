@@ -1,4 +1,4 @@
-//! Runs statements on a connection: parameters as PostgreSQL's own types.
+//! Runs statements on a connection, with parameters in PostgreSQL's own types.
 
 use std::borrow::Cow;
 
@@ -37,8 +37,8 @@ pub async fn query(
     Ok(bind(text, args)?.fetch_all(connection).await?)
 }
 
-/// Gives each row to `read`, until that wants no more. What is left unread goes with
-/// its connection: it may be long.
+/// Passes each row to `read` until that returns false. If rows are left, which may be
+/// many, the connection is closed with them.
 pub async fn query_while(
     transaction: &mut Transaction,
     text: &'static Text,
@@ -75,7 +75,7 @@ pub async fn query_each<const N: usize>(
     Ok(bind_lists(text, &rows)?.fetch_all(connection).await?)
 }
 
-/// How many rows each of the statements changed.
+/// Returns how many rows each of the statements changed.
 pub async fn execute_together(
     connection: &mut PgConnection,
     text: &'static Text,
@@ -112,7 +112,7 @@ fn bind<'q>(text: &'static Text, args: &'q [Arg<'_>]) -> Result<Statement<'q>, S
     Ok(statement)
 }
 
-/// A list a column, in the order of the rows, for each of the statements in the text.
+/// Binds one list per column, in the order of the rows, for each statement in the text.
 fn bind_lists<'q>(
     text: &'static Text,
     rows: &'q [Vec<&'q [Arg<'_>]>],
@@ -126,7 +126,7 @@ fn bind_lists<'q>(
     Ok(statement)
 }
 
-/// What the rows have under this name, which mostly is at the column's place.
+/// Returns the rows' values under this name, which are usually at the column's place.
 fn values<'q>(
     rows: &[&'q [Arg<'_>]],
     place: usize,
@@ -184,11 +184,11 @@ fn list<'q, T>(
 
 fn no_value(name: &str) -> StoreError {
     StoreError::Inconsistent {
-        what: format!("a statement without its parameter `{name}`"),
+        what: format!("a statement lacks its parameter `{name}`"),
     }
 }
 
-/// JSON that keeps its letters, as a parameter of the type `json`.
+/// JSON text kept letter by letter, as a parameter of the type `json`.
 struct JsonText<'a>(&'a str);
 
 const JSON: sqlx::postgres::types::Oid = sqlx::postgres::types::Oid(114);

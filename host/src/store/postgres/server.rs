@@ -1,23 +1,23 @@
-//! Which server a connection is to: what differs between a server and the
-//! standby that takes its place, or the one that was restored. It is asked on
-//! every new connection, since a fail-over shows itself as nothing else.
+//! Identifies the server of a connection, so that a standby that took its place, or a
+//! restored server, can be told apart from it. Every new connection asks, since nothing
+//! else reveals a failover.
 
 use sqlx::Row as _;
 use sqlx::postgres::PgConnection;
 
 use super::error;
 
-// The timeline of what is written now: the one of the last checkpoint, which the
-// control file has, is a while behind after a promotion.
+// The timeline of current writes. The control file has that of the last checkpoint, which
+// is outdated for a while after a promotion.
 const SERVER: &str = "
 select (select system_identifier::text from pg_control_system())
   || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
 
-// Where these are not to be had: it changes with every start of a server, which
-// costs a wait too many and never one too few.
+// If these functions are not available: the start time, which changes with every start of
+// the server. That may cause an unnecessary wait, but never misses a necessary one.
 const STARTED: &str = "select 'started ' || extract(epoch from pg_postmaster_start_time())::text";
 
-/// `None`: it only follows another server, and takes no writes.
+/// Returns the server's identity. `None`: it is a standby and accepts no writes.
 pub async fn of(connection: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
     match sqlx::query(SERVER).fetch_one(&mut *connection).await {
         Ok(row) => row.try_get(0),

@@ -1,4 +1,4 @@
-//! What operators declare, deploy and remove for good.
+//! Declarations, plugins and erasures: the work of operators.
 
 use std::collections::HashSet;
 
@@ -17,15 +17,17 @@ use crate::store::{
     Person, PersonBy, Plan, PluginRecord, Refusal, StandingDelivery, StoreError, UnlinkedPage,
 };
 
+/// The operations of operators: declarations, keys, plugins and erasures.
+///
 /// # Errors
 ///
-/// As [`Intake`](super::Intake)'s; what contradicts what is stored is [`StoreError::Refused`], in
-/// words for the operator.
+/// As those of [`Intake`](super::Intake). If a request contradicts the stored data, it fails with
+/// [`StoreError::Refused`], whose text is for the operator.
 #[async_trait]
 pub trait Administration: Send + Sync + 'static {
-    /// Makes the workspace as declared: creates and changes what is named,
-    /// removes nothing. One transaction; rolled back at its end when `dry_run`,
-    /// so that the answer says what would change.
+    /// Brings the workspace in line with its declaration: creates and changes what the plan names,
+    /// and removes nothing. Runs in one transaction. With `dry_run` it is rolled back at the end,
+    /// so the answer shows what would change.
     async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError>;
 
     async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError>;
@@ -38,36 +40,37 @@ pub trait Administration: Send + Sync + 'static {
 
     async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError>;
 
-    /// Which connections there are, over all workspaces.
+    /// Returns the ids of the connections of all workspaces.
     async fn connection_ids(&self) -> Result<HashSet<ConnectionId>, StoreError>;
 
-    /// Of one workspace, or all, sources and channels; by name.
+    /// Returns the sources and channels of one workspace, or of all, by name.
     async fn connections(
         &self,
         workspace: Option<WorkspaceId>,
     ) -> Result<Vec<Connection>, StoreError>;
 
-    /// Pauses a connection's fetches, or lets them go on.
+    /// Pauses the fetches of a connection, or resumes them.
     async fn pause_connection(
         &self,
         id: &ConnectionId,
         pause: Option<&Pause>,
     ) -> Result<(), StoreError>;
 
-    /// The key with this digest and what it opens, revoked and expired ones included.
+    /// Returns the key with this digest, with its workspace and partner. Revoked and expired keys
+    /// are included.
     async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError>;
 
     async fn create_key(&self, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError>;
 
     async fn keys(&self, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError>;
 
-    /// False when there is no such live key.
+    /// Revokes a key. Returns false if there is no such live key.
     async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError>;
 
-    /// Remembers when keys were last used.
+    /// Records when keys were last used.
     async fn touch_keys(&self, used: &[(KeyId, Micros)]) -> Result<(), StoreError>;
 
-    /// Keeps a component by its digest; a known one is left as it is.
+    /// Stores a plugin version by its digest. A known version is left unchanged.
     async fn put_plugin(&self, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError>;
 
     async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError>;
@@ -78,7 +81,7 @@ pub trait Administration: Send + Sync + 'static {
 
     async fn activations(&self) -> Result<Vec<Activation>, StoreError>;
 
-    /// Makes a digest serve under its plugin's name; the generation grows by one.
+    /// Makes a version serve under its plugin's name and increments the generation.
     async fn activate(
         &self,
         name: &str,
@@ -86,26 +89,26 @@ pub trait Administration: Send + Sync + 'static {
         now: Micros,
     ) -> Result<Activation, StoreError>;
 
-    /// Remembers that a file was refused; the newest 100 are kept.
+    /// Records that a file was refused. The newest 100 refusals are kept.
     async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError>;
 
     async fn refusals(&self) -> Result<Vec<Refusal>, StoreError>;
 
-    /// Whom an operator means; `None`: nobody, or nobody of whom anything is known.
+    /// Returns the person that an operator means. `None` if nothing is known of such a person.
     async fn person(
         &self,
         workspace: WorkspaceId,
         by: &PersonBy,
     ) -> Result<Option<Person>, StoreError>;
 
-    /// What erasing a person would remove, as far as it can be counted.
+    /// Returns what erasing a person would remove, as far as it can be counted.
     async fn count_person(&self, person: &Person) -> Result<Erased, StoreError>;
 
-    /// The record of this erasure, or of the one of the same contact that did not end.
+    /// Records the erasure and returns it, or returns the unfinished one of the same contact.
     async fn begin_erasure(&self, new: &NewErasure) -> Result<Erasure, StoreError>;
 
-    /// The next step of an erasure: a bounded transaction. It is done when there was
-    /// nothing left to do.
+    /// Runs the next step of an erasure, a bounded transaction. The erasure is done when a step
+    /// finds nothing left to do.
     async fn erase_step(
         &self,
         person: &Person,
@@ -113,8 +116,8 @@ pub trait Administration: Send + Sync + 'static {
         extent: Extent<'_>,
     ) -> Result<EraseStep, StoreError>;
 
-    /// The next deliveries of a workspace that led to no contact, or in part to
-    /// others than this one, by their ids.
+    /// Returns the next deliveries of a workspace, by id, that led to no contact, or partly to
+    /// contacts other than this one.
     async fn unlinked_deliveries(
         &self,
         workspace: WorkspaceId,
@@ -122,16 +125,16 @@ pub trait Administration: Send + Sync + 'static {
         after: Option<DeliveryId>,
     ) -> Result<UnlinkedPage, StoreError>;
 
-    /// The deliveries that erasures of this contact left and that still stand: they
-    /// are there, something of them led to no contact, and they were not emptied.
+    /// Returns the deliveries that erasures of this contact left behind and that still stand: they
+    /// exist, part of them led to no contact, and they were not emptied.
     async fn left_deliveries(
         &self,
         workspace: WorkspaceId,
         contact: ContactId,
     ) -> Result<Vec<StandingDelivery>, StoreError>;
 
-    /// Removes whole deliveries, in whatever state, as part of an erasure; those that
-    /// are finished and led to somebody are emptied instead.
+    /// Removes whole deliveries, in any state, as part of an erasure. Finished deliveries that led
+    /// to a contact are emptied instead.
     async fn erase_deliveries(
         &self,
         workspace: WorkspaceId,
@@ -139,7 +142,7 @@ pub trait Administration: Send + Sync + 'static {
         ids: &[DeliveryId],
     ) -> Result<Erased, StoreError>;
 
-    /// Newest first. What they left is told as it stands now.
+    /// Returns erasures, newest first. What they left behind is shown as it is now.
     async fn erasures(&self, filter: &ErasureFilter) -> Result<Vec<Erasure>, StoreError>;
 }
 

@@ -1,4 +1,4 @@
-//! The rollups: what data clients read of them, and the job that keeps them.
+//! Rollups: how data clients read them, and how the job maintains them.
 
 use async_trait::async_trait;
 
@@ -12,31 +12,33 @@ use crate::store::{
     ZoneUse,
 };
 
+/// The operations on rollups.
+///
 /// # Errors
 ///
-/// As [`Intake`](super::Intake)'s.
+/// As those of [`Intake`](super::Intake).
 #[async_trait]
 pub trait Analytics: Send + Sync + 'static {
-    /// Without touching the counts.
+    /// Returns the state of the rollups without reading the counts.
     async fn rollup_state(&self, scope: &Scope, set: MetricSet) -> Result<RollupState, StoreError>;
 
     async fn rollup_cells(&self, scope: &Scope, query: &CellQuery<'_>)
     -> Result<Cells, StoreError>;
 
-    /// Begins a run: every workspace gets its first build. Ends nothing that another
-    /// host does.
+    /// Begins a run and gives every workspace its first build. Does not interrupt the work of
+    /// another host.
     async fn rollup_begin(&self, set: MetricSet) -> Result<Run, StoreError>;
 
-    /// Reads at most `limit` changes of the feed into the build, cubes included. A
-    /// build that reaches the feed's clock serves from then on, and those before it
-    /// retire; one that has missed removals is made anew. Of a retired build it
-    /// removes at most `limit` rows of each kind, and at last the build.
+    /// Reads at most `limit` changes of the feed into the build, including its cubes. A build that
+    /// reaches the feed's clock serves from then on, and earlier builds retire. A build that has
+    /// missed removals is built again. Of a retired build, a step removes at most `limit` rows of
+    /// each kind, and finally the build itself.
     async fn rollup_step(&self, build: &Build, limit: u32) -> Result<Stepped, StoreError>;
 
-    /// Ends a run: everything is as of its beginning, but for the workspaces whose
-    /// serving build is among those that were not read to their end, which stay as
-    /// they were. One that is being made or has retired holds nothing back. Nothing
-    /// goes back: of two runs that cross the later beginning counts.
+    /// Ends a run: all counts are as of its beginning, except for workspaces whose serving build is
+    /// in `unread`, because it was not read to its end. Their as-of stays as it was. Builds that do
+    /// not serve yet, or have retired, hold nothing back. The as-of never decreases: if two runs
+    /// overlap, the later beginning counts.
     async fn rollup_end(
         &self,
         set: MetricSet,
@@ -45,8 +47,8 @@ pub trait Analytics: Send + Sync + 'static {
         changes: u64,
     ) -> Result<(), StoreError>;
 
-    /// Begins to make builds anew from the beginning of the feed, where none is being
-    /// made; how many. Of one workspace, or of all.
+    /// Starts new builds from the beginning of the feed, for one workspace or all, unless one is
+    /// already being made. Returns how many it started.
     async fn rollup_rebuild(
         &self,
         set: MetricSet,
@@ -55,15 +57,15 @@ pub trait Analytics: Send + Sync + 'static {
 
     async fn rollup_status(&self) -> Result<Vec<RollupStatus>, StoreError>;
 
-    /// Adds to what is known of the zones that are asked for.
+    /// Adds these uses to the record of requested zones.
     async fn note_zones(&self, uses: &[ZoneUse]) -> Result<(), StoreError>;
 
-    /// Gives each build the cubes that its workspace needs: the default zone's, and
-    /// those asked for often and lately, within bounds. Removes what nobody needs or
-    /// is of other rules than `tzdata`. Those that are not whole.
+    /// Gives each build the cubes that its workspace needs, within bounds: that of the default
+    /// zone, and those of zones that are requested often and recently. Removes cubes that are not
+    /// needed or follow rules other than `tzdata`. Returns the cubes that are incomplete.
     async fn cubes_due(&self, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError>;
 
-    /// Adds some more days to a cube; false when it is whole.
+    /// Adds some days to a cube. Returns false if the cube is complete.
     async fn cube_step(&self, cube: &Cube) -> Result<bool, StoreError>;
 }
 

@@ -1,4 +1,4 @@
-//! Deals, their tickets, and the products that they are about.
+//! Deals, their tickets, and the products that they concern.
 
 use async_trait::async_trait;
 
@@ -11,12 +11,14 @@ use crate::store::{
     Removed, Scope, StoreError, TicketFilter,
 };
 
+/// The operations on deals, tickets and products.
+///
 /// # Errors
 ///
-/// As [`Intake`](super::Intake)'s.
+/// As those of [`Intake`](super::Intake).
 #[async_trait]
 pub trait Deals: Send + Sync + 'static {
-    /// Newest first, at most `limit`, and fewer where they are long.
+    /// Returns deals, newest first: at most `limit`, and fewer if they are large.
     async fn deals(
         &self,
         scope: &Scope,
@@ -24,7 +26,7 @@ pub trait Deals: Send + Sync + 'static {
         limit: u32,
     ) -> Result<DealPage, StoreError>;
 
-    /// A deal's history and notes; `None` when there is no such deal in the workspace.
+    /// Returns a deal's history and notes, or `None` if the workspace has no such deal.
     async fn deal_past(
         &self,
         workspace: WorkspaceId,
@@ -32,19 +34,19 @@ pub trait Deals: Send + Sync + 'static {
         limit: u32,
     ) -> Result<Option<DealPast>, StoreError>;
 
-    /// Newest first.
+    /// Returns tickets, newest first.
     async fn tickets(
         &self,
         scope: &Scope,
         filter: &TicketFilter,
     ) -> Result<Vec<TicketView>, StoreError>;
 
-    /// Removes a deal with its history and notes; what was about it is about none from
-    /// then on. False: there is none.
+    /// Removes a deal with its history and notes, and clears references to it. Returns false if
+    /// there is no such deal.
     async fn remove_deal(&self, workspace: WorkspaceId, deal: DealId) -> Result<bool, StoreError>;
 
-    /// Takes a contact away whose last deal moved to another one, which gets its keys.
-    /// False: something belongs to it still, a person edited it, or it wants no messages.
+    /// Removes a contact whose last deal moved to another contact, which gets its keys. Returns
+    /// false if something still belongs to it, a person edited it, or it wants no messages.
     async fn merge_contact(
         &self,
         workspace: WorkspaceId,
@@ -52,7 +54,8 @@ pub trait Deals: Send + Sync + 'static {
         into: ContactId,
     ) -> Result<bool, StoreError>;
 
-    /// Changes of products with a stamp past this one, at most `limit`, in stamp order.
+    /// Returns changes of products with a stamp greater than `after`, at most `limit`, in stamp
+    /// order.
     async fn product_changes(
         &self,
         workspace: WorkspaceId,
@@ -60,13 +63,13 @@ pub trait Deals: Send + Sync + 'static {
         limit: u32,
     ) -> Result<ProductChanges, StoreError>;
 
-    /// Those that are there, in no order.
+    /// Returns those of the products that exist, in no particular order.
     async fn products(&self, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError>;
 
-    /// Makes and changes products by their external ids, and marks them as seen by
-    /// this import. What was made or changed is stamped; what this import has named
-    /// before is left alone. At most `limits::IMPORT_ROWS` at once; of an external id
-    /// that comes twice among them the last counts.
+    /// Creates and changes products by their external ids, and marks them as seen by this import.
+    /// Created and changed products are stamped. Products that this import has already named are
+    /// left alone. Takes at most `limits::IMPORT_ROWS` at once. If an external id is repeated among
+    /// them, the last entry counts.
     async fn import_products(
         &self,
         workspace: WorkspaceId,
@@ -74,8 +77,8 @@ pub trait Deals: Send + Sync + 'static {
         products: &[PlannedProduct],
     ) -> Result<Imported, StoreError>;
 
-    /// Removes what this import has not seen among the next `limit` products, in
-    /// stamp order; the first step begins after 0. A removal is told by a tombstone.
+    /// Removes the products that this import has not seen among the next `limit`, in stamp order.
+    /// The first step begins after 0. Each removal leaves a tombstone.
     async fn remove_unseen_products(
         &self,
         workspace: WorkspaceId,
@@ -84,8 +87,8 @@ pub trait Deals: Send + Sync + 'static {
         limit: u32,
     ) -> Result<Removed, StoreError>;
 
-    /// Removes those that are there of what is named, at most
-    /// `limits::REMOVED_PRODUCTS`; how many.
+    /// Removes the named products, at most `limits::REMOVED_PRODUCTS`, and returns how many it
+    /// removed.
     async fn remove_products(
         &self,
         workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! What data clients follow: rows in the order of their stamps.
+//! Feeds that data clients follow: rows in the order of their stamps.
 
 use async_trait::async_trait;
 
@@ -7,13 +7,15 @@ use crate::domain::row::Entity;
 use crate::store::operations::export;
 use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
 
+/// The pages that data clients read.
+///
 /// # Errors
 ///
-/// As [`Intake`](super::Intake)'s.
+/// As those of [`Intake`](super::Intake).
 #[async_trait]
 pub trait Feeds: Send + Sync + 'static {
-    /// Rows with `after < stamp <= upper` in stamp order. Without `upper` it is
-    /// the clock's stamp in the same snapshot as the rows.
+    /// Returns rows with `after < stamp <= upper` in stamp order. Without `upper`, the feed clock
+    /// in the same snapshot as the rows is used.
     async fn export(
         &self,
         scope: &Scope,
@@ -23,7 +25,7 @@ pub trait Feeds: Send + Sync + 'static {
         limit: u32,
     ) -> Result<ExportPage, StoreError>;
 
-    /// The ids of such rows alone: what is there, without what it is.
+    /// Returns only the ids of such rows.
     async fn export_ids(
         &self,
         scope: &Scope,
@@ -33,8 +35,8 @@ pub trait Feeds: Send + Sync + 'static {
         limit: u32,
     ) -> Result<ExportPage, StoreError>;
 
-    /// Rows of the report with `after < stamp <= upper` in stamp order, as
-    /// [`Feeds::export`] gives those of an entity.
+    /// Returns rows of the report with `after < stamp <= upper` in stamp order, as
+    /// [`Feeds::export`] does for an entity.
     async fn message_errors(
         &self,
         scope: &Scope,

@@ -1,5 +1,5 @@
-//! Many hosts on one store; all times are the store's own. A file has one host, and what
-//! that one says is kept in memory.
+//! Hosts that share one store. All times are the store's own. A SQLite file has one host, whose
+//! state is kept in memory.
 
 use async_trait::async_trait;
 use tokio::sync::broadcast;
@@ -14,32 +14,34 @@ use crate::store::{
     Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost, StoreError,
 };
 
+/// The operations by which hosts coordinate.
+///
 /// # Errors
 ///
-/// As [`Intake`](super::Intake)'s. The words of a host have connections of their own: they
-/// do not wait behind requests.
+/// As those of [`Intake`](super::Intake). Host messages use connections of their own, so they do
+/// not wait behind requests.
 #[async_trait]
 pub trait Fleet: Send + Sync + 'static {
-    /// What other hosts, and this one, announce from now on. Lagging behind
-    /// counts as [`Announcement::Everything`].
+    /// Returns a receiver of the announcements of all hosts, including this one, from now on. A
+    /// receiver that lags behind must treat this as [`Announcement::Everything`].
     fn announcements(&self) -> broadcast::Receiver<Announcement>;
 
-    /// Tells every host that something changed. For operators' acts only.
+    /// Announces a change to every host. Only for operators' actions.
     async fn announce(&self, what: Announcement) -> Result<(), StoreError>;
 
-    /// A sign of life, with what the host serves and prepared. Forgets hosts that
-    /// are long dead.
+    /// Sends a heartbeat with the versions that the host serves and has prepared. Forgets hosts
+    /// that are long dead.
     async fn beat(&self, beat: &Beat) -> Result<(), StoreError>;
 
-    /// The host stops: it lets go of its jobs and proposals, and is forgotten.
+    /// Removes a host that stops, and releases its jobs and proposals.
     async fn leave(&self, host: HostId) -> Result<(), StoreError>;
 
-    /// By name, then id.
+    /// Returns the hosts by name, then id.
     async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError>;
 
-    /// Asks every host to prepare a stored version, for at most this long. `None`
-    /// while another live host's proposal for the same name stands; its own last
-    /// one gives way.
+    /// Asks every host to prepare a stored version, for at most this long. Returns `None` while the
+    /// proposal of another live host for the same name stands. A proposal replaces the host's own
+    /// last one.
     async fn propose(
         &self,
         by: HostId,
@@ -48,20 +50,21 @@ pub trait Fleet: Send + Sync + 'static {
         seconds: u32,
     ) -> Result<Option<Proposal>, StoreError>;
 
-    /// Those that stand, by name.
+    /// Returns the standing proposals, by name.
     async fn proposals(&self) -> Result<Vec<Proposal>, StoreError>;
 
     async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError>;
 
-    /// What was proposed serves from now on, as after [`Administration::activate`](super::Administration::activate); `None`
-    /// when the proposal does not stand any more. It is announced.
+    /// Activates the proposed version, as
+    /// [`Administration::activate`](super::Administration::activate) does, and announces it.
+    /// Returns `None` if the proposal no longer stands.
     async fn flip(
         &self,
         proposal: &Proposal,
         now: Micros,
     ) -> Result<Option<Activation>, StoreError>;
 
-    /// Takes a periodic job, or goes on holding it, for this long; `None` while
+    /// Takes a periodic job, or extends the lease on it, for this long. Returns `None` while
     /// another host holds it.
     async fn hold_job(
         &self,
@@ -70,18 +73,18 @@ pub trait Fleet: Send + Sync + 'static {
         seconds: u32,
     ) -> Result<Option<Fence>, StoreError>;
 
-    /// Lets another host take the job at once.
+    /// Releases the job, so that another host can take it at once.
     async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError>;
 
-    /// The id of the key that secrets are sealed with. A store that is a file
-    /// leaves that to the folder that it lies in: `None`.
+    /// Returns the id of the key that seals secrets. `None` for a store in a file, whose key is
+    /// kept in the folder of the file.
     async fn sealing_key(&self) -> Result<Option<String>, StoreError>;
 
-    /// From now on secrets are sealed with this key, if none is known yet or one
-    /// of the older ones that this host has too. Answers the key that counts.
+    /// Seals secrets with this key from now on, if no key is set yet or the current one is among
+    /// the older keys, which this host has too. Returns the key in effect.
     async fn seal_with(&self, key: &str, older: &[String]) -> Result<String, StoreError>;
 
-    /// Charges a request to a workspace, over all hosts. A refused one costs nothing.
+    /// Charges a request to a workspace, across all hosts. A refused request costs nothing.
     async fn pay(
         &self,
         workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! The way of a lead: from the request that brought it to the deal.
+//! Intake: the path of a lead from the request that brought it to the deal.
 
 use std::collections::HashMap;
 
@@ -14,26 +14,27 @@ use crate::store::{
     Retention, StoreError, Turns, Write, Written,
 };
 
+/// The operations on deliveries, and the claim and commit of all work.
+///
 /// # Errors
 ///
-/// [`StoreError::Full`], [`StoreError::Unavailable`], [`StoreError::Lost`], [`StoreError::Busy`] and
-/// [`StoreError::Contended`] say that nothing was done and the same may go well later;
+/// [`StoreError::Full`], [`StoreError::Unavailable`], [`StoreError::Lost`], [`StoreError::Busy`]
+/// and [`StoreError::Contended`] mean that nothing was done and a retry may succeed.
 /// [`StoreError::Inconsistent`] and [`StoreError::Query`] are defects.
 #[async_trait]
 pub trait Intake: Send + Sync + 'static {
-    /// Commits all writes together, in order, or none. The answers are in the
-    /// order of the writes. A settlement whose lease is no longer held answers
-    /// [`Written::Stale`] and changes nothing. A delivery for a quarantine that is
-    /// full evicts others, or answers [`Written::NotKept`].
+    /// Commits all writes together, in order, or none. Returns the answers in the order of the
+    /// writes. A settlement whose lease is no longer held returns [`Written::Stale`] and changes
+    /// nothing. A delivery for a full quarantine evicts others, or returns [`Written::NotKept`].
     async fn commit_batch(&self, batch: Batch) -> Result<Vec<Written>, StoreError>;
 
-    /// The same for a few writes, which are copied.
+    /// Commits a few writes, which are copied.
     async fn commit(&self, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
         self.commit_batch(Batch::from(writes.to_vec())).await
     }
 
-    /// Takes due work: deliveries to convert, fetches and sends to make. Connections
-    /// take turns, and of each the oldest comes first; none of it is held by another
+    /// Claims due work: deliveries to convert, fetches and sends to make. Connections take turns,
+    /// and the oldest work of a connection comes first. No other worker holds the claimed work
     /// until `until`.
     async fn claim(
         &self,
@@ -42,8 +43,8 @@ pub trait Intake: Send + Sync + 'static {
         until: Micros,
     ) -> Result<Vec<Job>, StoreError>;
 
-    /// Takes one delivery for a replay, in whatever state; `None` when it does
-    /// not exist or somebody holds it.
+    /// Claims one delivery for a replay, in any state. Returns `None` if it does not exist or is
+    /// leased.
     async fn claim_delivery(
         &self,
         id: DeliveryId,
@@ -51,8 +52,8 @@ pub trait Intake: Send + Sync + 'static {
         until: Micros,
     ) -> Result<Option<HeldDelivery>, StoreError>;
 
-    /// Takes the oldest failed and parked deliveries of a plugin's connections
-    /// that were last tried with another digest than this one.
+    /// Claims the oldest failed and parked deliveries of a plugin's connections whose last attempt
+    /// ran another version than `not_with`.
     async fn claim_failed(
         &self,
         plugin: &str,
@@ -64,9 +65,9 @@ pub trait Intake: Send + Sync + 'static {
 
     async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError>;
 
-    /// What sources answered to the settled fetches of a delivery, in the order
-    /// in which they were settled, from past this number on (0: from the first),
-    /// at most `limit`: bodies may be large. Kept for as long as the delivery.
+    /// Returns the answers of sources to the settled fetches of a delivery, in the order in which
+    /// they were settled: those with a number greater than `after` (0: from the first), at most
+    /// `limit`, because bodies may be large. Answers are kept as long as the delivery.
     async fn answers(
         &self,
         delivery: DeliveryId,
@@ -74,17 +75,19 @@ pub trait Intake: Send + Sync + 'static {
         limit: u32,
     ) -> Result<Vec<KeptAnswer>, StoreError>;
 
-    /// Newest first.
+    /// Returns deliveries, newest first.
     async fn deliveries(&self, filter: &DeliveryFilter)
     -> Result<Vec<DeliverySummary>, StoreError>;
 
-    /// What waits and what failed, for metrics and for the intake's budget.
+    /// Returns the numbers of waiting and failed deliveries, for metrics and for the budget of the
+    /// intake.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
 
-    /// Deliveries that wait for conversion, failed ones included, by connection.
+    /// Returns the number of deliveries that wait for conversion, including failed ones, by
+    /// connection.
     async fn waiting(&self) -> Result<HashMap<ConnectionId, u64>, StoreError>;
 
-    /// Removes what is past its retention, at most `limit` rows of each kind; the number removed.
+    /// Removes rows past their retention, at most `limit` of each kind. Returns the number removed.
     async fn sweep(
         &self,
         retention: &Retention,

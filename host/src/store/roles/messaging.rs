@@ -1,4 +1,4 @@
-//! What messages need beside their commits.
+//! Messaging, apart from the commits of messages.
 
 use async_trait::async_trait;
 
@@ -8,25 +8,28 @@ use crate::domain::time::Micros;
 use crate::store::operations::{messages, templates};
 use crate::store::{Elapse, OutboxFilter, OutboxMessage, StoreError, TemplateList};
 
+/// The operations on templates, due conversations and the outbox.
+///
 /// # Errors
 ///
-/// As [`Intake`](super::Intake)'s.
+/// As those of [`Intake`](super::Intake).
 #[async_trait]
 pub trait Messaging: Send + Sync + 'static {
-    /// An instance's templates; `None` when its provider was never asked.
+    /// Returns an instance's templates, or `None` if its provider was never asked for them.
     async fn templates(&self, channel: &Connection) -> Result<Option<TemplateList>, StoreError>;
 
-    /// Keeps what the provider listed instead of what was kept before.
+    /// Replaces the stored templates with the provider's list.
     async fn put_templates(
         &self,
         channel: &Connection,
         list: &TemplateList,
     ) -> Result<(), StoreError>;
 
-    /// Conversations for which time has passed: unanswered, or idle; longest first.
+    /// Returns conversations that are due because they were unanswered or idle for too long, the
+    /// longest overdue first.
     async fn conversations_due(&self, now: Micros, limit: u32) -> Result<Vec<Elapse>, StoreError>;
 
-    /// For operators; newest first.
+    /// Returns outbox messages for operators, newest first.
     async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError>;
 }
 

@@ -1,4 +1,4 @@
-//! The store by who uses it: a trait and its implementation for each role.
+//! The store's roles: a trait and its implementation for each.
 
 mod administration;
 mod analytics;
@@ -25,7 +25,7 @@ use super::operations::alive;
 use super::{Outage, Pool, Store, StoreError};
 use crate::clock::SharedClock;
 
-/// The store on a database.
+/// The store, backed by a database.
 pub struct DatabaseStore {
     database: Database,
     clock: SharedClock,
@@ -41,8 +41,8 @@ impl DatabaseStore {
         })
     }
 
-    /// Bounds a file to this many pages, as a full disk would; 0 lifts the bound. For
-    /// tests of a full disk.
+    /// Limits a SQLite file to this many pages, to simulate a full disk in tests. 0 removes the
+    /// limit.
     pub async fn limit_pages(&self, pages: u32) {
         if let Database::Sqlite(db) = &self.database {
             db.limit_pages(pages).await;

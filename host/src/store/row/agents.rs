@@ -46,7 +46,7 @@ pub fn owner(row: &impl Columns) -> Result<Owner, StoreError> {
     })
 }
 
-/// The word for a kind in the store.
+/// Returns the word that the store uses for this kind.
 pub fn kind_text(kind: AgentKind) -> &'static str {
     kind.as_str()
 }

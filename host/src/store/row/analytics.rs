@@ -1,5 +1,5 @@
-//! Rollups as they are read, the same in every store. A metric set, a slot and
-//! what was measured are read as the store's smaller number.
+//! Reading of rollups, the same in both stores. A metric set, a slot and the measures are read as
+//! the store's smaller number.
 
 use uuid::Uuid;
 
@@ -10,7 +10,7 @@ use crate::store::decide::cubes::CubeRow;
 use crate::store::decide::rollup::{BuildState, Change, Counted, Fact, Place};
 use crate::store::{Build, RollupState, StoreError, ZoneUse};
 
-/// Of `workspace_id`, `metric_set` and `build`.
+/// Reads `workspace_id`, `metric_set` and `build`.
 pub fn build(row: &impl Columns) -> Result<Build, StoreError> {
     Ok(Build {
         workspace: row.id("workspace_id")?,
@@ -24,7 +24,7 @@ pub fn set(row: &impl Columns) -> Result<MetricSet, StoreError> {
     MetricSet::coded(code).ok_or_else(|| super::unread("metric_set".into(), code))
 }
 
-/// A build with the clock of the feed that it follows: 0 where there is none.
+/// Reads a build with the clock of the feed that it follows. The clock is 0 if there is none.
 pub fn place(row: &impl Columns) -> Result<Place, StoreError> {
     Ok(Place {
         state: row.word("rollup_builds", "state", BuildState::of)?,
@@ -36,10 +36,10 @@ pub fn place(row: &impl Columns) -> Result<Place, StoreError> {
     })
 }
 
-/// A change of the feed. Columns are read by place, since a page has many rows:
-/// stamp, id, whether it counts, when it began, agent's type, agent, source, and
-/// when each measure but the first was met. It counts where it is no test lead's;
-/// of what was removed nothing but stamp and id is known.
+/// Reads a change of the feed. Columns are read by index, since a page has many rows: stamp, id,
+/// whether it counts, when it began, the agent's type, agent, source, and when each measure but the
+/// first was met. A change counts unless it belongs to a test lead. Only the stamp and the id of a
+/// removed row are known.
 pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> {
     let began: Option<Micros> = row.time_if(3)?;
     let began = match row.flag(2)? {
@@ -66,7 +66,7 @@ pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> 
     })
 }
 
-/// Its number is `key`; '' and 0 stand for none.
+/// Reads a key and its number, `key`. '' and 0 stand for none.
 pub fn key(row: &impl Columns) -> Result<(i64, Key), StoreError> {
     let key = Key::of(
         row.text_if("agent_type")?,
@@ -76,7 +76,7 @@ pub fn key(row: &impl Columns) -> Result<(i64, Key), StoreError> {
     Ok((row.number("key")?, key))
 }
 
-/// By place: id, slot, key, measured.
+/// Reads columns by index: id, slot, key, measured.
 pub fn fact(row: &impl Columns) -> Result<(Uuid, Fact), StoreError> {
     let fact = Fact {
         slot: Slot(row.small(1)?),
@@ -86,7 +86,7 @@ pub fn fact(row: &impl Columns) -> Result<(Uuid, Fact), StoreError> {
     Ok((row.id(0)?, fact))
 }
 
-/// Of `zone`, `tzdata` and `filled_slot`.
+/// Reads `zone`, `tzdata` and `filled_slot`.
 pub fn cube(row: &impl Columns) -> Result<CubeRow, StoreError> {
     Ok(CubeRow {
         zone: row.text("zone")?,
@@ -95,7 +95,7 @@ pub fn cube(row: &impl Columns) -> Result<CubeRow, StoreError> {
     })
 }
 
-/// A zone that is asked for.
+/// Reads a zone and how it is used.
 pub fn zone_use(row: &impl Columns) -> Result<ZoneUse, StoreError> {
     Ok(ZoneUse {
         workspace: row.id("workspace_id")?,
@@ -105,7 +105,7 @@ pub fn zone_use(row: &impl Columns) -> Result<ZoneUse, StoreError> {
     })
 }
 
-/// What an answer stands on: `build` and `version` of the one that serves, `as_of`,
+/// Reads the state that an answer is based on: `build` and `version` of the serving build, `as_of`,
 /// and `internal`, a JSON list of agents.
 pub fn state(row: &impl Columns) -> Result<RollupState, StoreError> {
     let build: Option<i64> = row.number_if("build")?;

@@ -1,4 +1,4 @@
-//! A connection with all that it holds.
+//! A connection with all of its fields.
 
 use super::Columns;
 use crate::domain::connection::{Connection, ConnectionKind, Pause};

@@ -1,4 +1,4 @@
-//! A deal as the gateway shows it, with what hangs on it, and its past.
+//! A deal as the gateway shows it, with its related rows, its history and its notes.
 
 use serde_json::{Map, Value};
 
@@ -10,8 +10,8 @@ use crate::domain::json;
 use crate::memory;
 use crate::store::{DealChange, DealLog, DealPage, StoreError};
 
-/// Deals of one lookup, newest first, as they are read: when they have come to the
-/// bytes that an answer may have, the older ones are left out.
+/// Deals of one lookup, newest first, as they are read. When they reach the size limit of an
+/// answer, the older ones are left out.
 pub struct Looked {
     pub page: DealPage,
     limit: usize,
@@ -19,7 +19,7 @@ pub struct Looked {
 }
 
 impl Looked {
-    /// At most so many, of which one at least.
+    /// Holds at most `limit` deals, and at least one if any is found.
     pub fn new(limit: u32) -> Self {
         Self {
             page: DealPage::default(),
@@ -28,7 +28,7 @@ impl Looked {
         }
     }
 
-    /// False: this one and those after it are left out.
+    /// Adds a deal. Returns false if it and the following ones are left out.
     pub fn add(&mut self, deal: DealView) -> bool {
         let deals = &mut self.page.deals;
         let bytes = self.bytes + json::length(&deal);
@@ -72,7 +72,7 @@ pub fn view(row: &impl Columns) -> Result<DealView, StoreError> {
     })
 }
 
-/// The contact that a row names beside its own columns.
+/// Reads the contact that a row names in addition to its own columns.
 pub fn person(row: &impl Columns) -> Result<PersonPart, StoreError> {
     Ok(PersonPart {
         id: row.id_text("person_id")?,
@@ -82,7 +82,7 @@ pub fn person(row: &impl Columns) -> Result<PersonPart, StoreError> {
     })
 }
 
-/// A row of the history.
+/// Reads a row of the history.
 pub fn change(row: &impl Columns) -> Result<DealChange, StoreError> {
     Ok(DealChange {
         at: row.time("changed_at")?,
@@ -91,7 +91,7 @@ pub fn change(row: &impl Columns) -> Result<DealChange, StoreError> {
     })
 }
 
-/// A note.
+/// Reads a note.
 pub fn log(row: &impl Columns) -> Result<DealLog, StoreError> {
     Ok(DealLog {
         id: row.id("id")?,
@@ -105,8 +105,8 @@ pub fn log(row: &impl Columns) -> Result<DealLog, StoreError> {
     })
 }
 
-/// A key to find a contact by, from one as `domain::contact::phone_key` makes it
-/// or from the bare match key.
+/// Returns the key by which a contact is found. Accepts a key made by `domain::contact::phone_key`
+/// or a bare match key.
 pub fn phone_key_of(key: &str) -> String {
     if key.starts_with("phone:") {
         key.to_owned()

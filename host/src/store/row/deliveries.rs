@@ -1,10 +1,10 @@
-//! Deliveries and their items: as they came, as they are worked on, as they are shown.
+//! Deliveries and their items: as received, as processed, and as shown.
 
 use super::Columns;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::store::{DeliverySummary, HeldDelivery, ItemOutcome, Lease, NewDelivery, StoreError};
 
-/// The raw request.
+/// Reads the raw request.
 pub fn request(row: &impl Columns) -> Result<NewDelivery, StoreError> {
     Ok(NewDelivery {
         id: row.id("id")?,
@@ -19,7 +19,7 @@ pub fn request(row: &impl Columns) -> Result<NewDelivery, StoreError> {
     })
 }
 
-/// For whoever is to convert it.
+/// Reads a delivery for the lease holder that converts it.
 pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldDelivery, StoreError> {
     Ok(HeldDelivery {
         lease,

@@ -1,4 +1,4 @@
-//! Erasures and what they look for.
+//! Erasures, and the rows that they look for.
 
 use super::Columns;
 use crate::domain::delivery::DeliveryStatus;
@@ -18,7 +18,8 @@ pub fn erasure(row: &impl Columns) -> Result<Erasure, StoreError> {
     })
 }
 
-/// What would go of a person, but for what came in about it.
+/// Reads how many rows of a person an erasure would remove, without the deliveries and answers that
+/// led to the person.
 pub fn erased(row: &impl Columns) -> Result<Erased, StoreError> {
     Ok(Erased {
         contacts: row.number("contacts")?,
@@ -38,7 +39,8 @@ pub fn erased(row: &impl Columns) -> Result<Erased, StoreError> {
     })
 }
 
-/// What came in that led to the person: `linked`, of it `shared`, and `answers`.
+/// Reads how many deliveries and answers led to the person: `linked`, of which `shared`, and
+/// `answers`.
 pub fn erased_raw(row: &impl Columns) -> Result<Erased, StoreError> {
     let shared: u64 = row.number("shared")?;
     Ok(Erased {

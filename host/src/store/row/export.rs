@@ -1,13 +1,12 @@
-//! How a row of each feed leaves: letter by letter the same from either store, and as
-//! serde would write the types of `domain::row`, which tell clients what a row is.
+//! Writing of exported rows. The bytes are the same from either store, and equal to what serde
+//! would write for the types of `domain::row`, which document the rows for clients.
 //!
-//! A row goes from its columns straight into the bytes of the answer. A page has a
-//! thousand rows, and a text of its own for each value costs more than reading them all.
-//! JSON leaves as it is stored, and is not read for that: no number loses a digit, no key
-//! its place.
+//! A row is written from its columns straight into the bytes of the answer. A page has a thousand
+//! rows, and allocating a text for each value costs more than reading them all. Stored JSON is
+//! copied without being parsed, so no number loses a digit and no key changes its place.
 //!
-//! What leaves of a table stands in its description. Columns are read by place, in that
-//! order; a stamp that does not leave is behind them.
+//! The description of a table lists its exported columns. Columns are read by index, in that order.
+//! A stamp that is not exported comes last.
 
 use std::io::Write as _;
 use std::mem;
@@ -23,10 +22,10 @@ use crate::memory;
 use crate::store::schema::{self, Exported, Table};
 use crate::store::{ExportPage, StoreError, sql};
 
-/// A column of a row, and how it is written.
+/// A column of an exported row, and how it is written.
 pub struct Field {
     column: &'static str,
-    /// With what stands around it.
+    /// The key with the punctuation around it.
     key: String,
     kind: Kind,
     nullable: bool,
@@ -35,7 +34,7 @@ pub struct Field {
 #[derive(Clone, Copy)]
 enum Kind {
     Id,
-    /// A number that leaves as a time.
+    /// A number that is written as a time.
     Stamp,
     Text,
     Number,
@@ -43,10 +42,10 @@ enum Kind {
     Json,
 }
 
-/// What is written of a row of a feed: its columns in their order.
+/// The columns of an exported row, in their order.
 pub type Fields = &'static [Field];
 
-/// That a row is there, and no more.
+/// The fields of a row that is exported with its id only.
 pub static ID: LazyLock<Vec<Field>> =
     LazyLock::new(|| vec![field(&schema::CONTACTS, &schema::CONTACTS.exported[0])]);
 
@@ -69,7 +68,9 @@ fn field(table: &Table, exported: &Exported) -> Field {
         sql::Kind::Number => Kind::Number,
         sql::Kind::Time => Kind::Time,
         sql::Kind::Json => Kind::Json,
-        sql::Kind::Truth | sql::Kind::Bytes => panic!("{} does not leave", column.name),
+        sql::Kind::Truth | sql::Kind::Bytes => {
+            panic!("column {} has a kind that is not exported", column.name)
+        }
     };
     Field {
         column: column.name,
@@ -79,10 +80,10 @@ fn field(table: &Table, exported: &Exported) -> Field {
     }
 }
 
-/// The column that holds a row's stamp.
+/// The column that holds the stamp of a row.
 const STAMP: &str = "cursor_us";
 
-/// The columns that are read of a row, in their order, the stamp among them.
+/// Returns the columns to select for a row, in their order, including the stamp.
 pub fn columns(fields: &[Field]) -> String {
     let mut names: Vec<_> = fields.iter().map(|field| field.column).collect();
     if !names.contains(&STAMP) {
@@ -91,24 +92,24 @@ pub fn columns(fields: &[Field]) -> String {
     names.join(", ")
 }
 
-/// A feed that is followed within and never leaves.
+/// Returns the error for a feed that is only followed internally and never exported.
 pub fn not_exported(entity: Entity) -> StoreError {
     StoreError::Inconsistent {
         what: format!("{} are not exported", entity.as_str()),
     }
 }
 
-/// A page as it fills: so many rows, and so many bytes of them. A row that is longer
-/// than a page may be has a page of its own.
+/// A page that is being filled, limited in rows and in bytes. A row that exceeds the size of a page
+/// gets a page of its own.
 pub struct Filling {
     fields: Fields,
-    /// The place of the stamp among the columns.
+    /// The index of the stamp among the columns.
     stamp: usize,
     limit: usize,
     bytes: usize,
     rows: Vec<ExportRow>,
     pieces: Vec<Vec<u8>>,
-    /// The piece that rows are written into.
+    /// The piece that receives the next row.
     piece: Vec<u8>,
     more: bool,
 }
@@ -127,14 +128,19 @@ impl Filling {
         }
     }
 
-    /// False: no other row is wanted. It is not said of the row after the last, which is
-    /// the end of what was asked for: a connection keeps nothing unread, and stays.
+    /// Adds a row. Returns false if no further rows are wanted. Returns true for the row after the
+    /// limit, because the query ends there: nothing is left unread, and the connection can be kept.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a column of the row cannot be read.
     pub fn add(&mut self, row: &impl Columns) -> Result<bool, StoreError> {
         if self.rows.len() >= self.limit {
             self.more = true;
             return Ok(true);
         }
-        // By the row before: most of a feed are alike, and no piece grows past its room.
+        // Estimated from the previous row: the rows of a feed are mostly alike, and a piece should
+        // not outgrow its capacity.
         let before = self.rows.last().map_or(0, |row| row.bytes);
         if self.piece.len() + before >= limits::PIECE_BYTES {
             let next = Vec::with_capacity(limits::PIECE_BYTES);
@@ -169,13 +175,13 @@ impl Filling {
     }
 }
 
-/// A stamp that does not leave is behind what does.
+/// A stamp that is not exported comes after the exported columns.
 fn place_of_stamp(fields: &[Field]) -> usize {
     let leaves = |field: &Field| matches!(field.kind, Kind::Stamp);
     fields.iter().position(leaves).unwrap_or(fields.len())
 }
 
-/// Adds a row as JSON.
+/// Appends a row as JSON.
 fn write(fields: Fields, row: &impl Columns, to: &mut Vec<u8>) -> Result<(), StoreError> {
     let begin = to.len();
     for (place, field) in fields.iter().enumerate() {
@@ -188,13 +194,13 @@ fn write(fields: Fields, row: &impl Columns, to: &mut Vec<u8>) -> Result<(), Sto
             to.extend_from_slice(b"null");
         }
     }
-    // No comma stands in front of the first key.
+    // The first key has no comma before it.
     to[begin] = b'{';
     to.push(b'}');
     Ok(())
 }
 
-/// False: it is null.
+/// Writes a value. Returns false if it is null.
 fn write_value(
     kind: Kind,
     row: &impl Columns,
@@ -216,7 +222,7 @@ fn write_value(
     Ok(written.is_some())
 }
 
-// Memory takes all that is written: none of these fails.
+// Writing to memory cannot fail.
 
 fn write_id(id: Uuid, to: &mut Vec<u8>) {
     let mut text = Uuid::encode_buffer();
@@ -232,16 +238,16 @@ fn write_time(time: Micros, to: &mut Vec<u8>) {
             to.extend_from_slice(&digits);
             to.push(b'"');
         }
-        None => write!(to, "\"{time}\"").expect("memory takes all"),
+        None => write!(to, "\"{time}\"").expect("writing to memory succeeds"),
     }
 }
 
 fn write_number(number: i64, to: &mut Vec<u8>) {
-    serde_json::to_writer(to, &number).expect("memory takes all");
+    serde_json::to_writer(to, &number).expect("writing to memory succeeds");
 }
 
 fn write_text(text: &str, to: &mut Vec<u8>) {
-    serde_json::to_writer(to, text).expect("memory takes all");
+    serde_json::to_writer(to, text).expect("writing to memory succeeds");
 }
 
 #[cfg(test)]
@@ -261,7 +267,7 @@ mod tests {
     const TEXT: &str = "\u{1}\t\"\\/ é😀\u{2028}\u{7f}";
     const JSON: &str = r#"{"z":1e400,"a":[1.50,null],"big":123456789012345678901234567890}"#;
 
-    /// A row of SQLite with these columns.
+    /// Reads a SQLite row with these columns.
     fn with_row<T>(columns: &[Value<'_>], read: impl FnOnce(&Row<'_>) -> T) -> T {
         let connection = rusqlite::Connection::open_in_memory().expect("memory");
         let places: Vec<_> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
@@ -286,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_what_serde_makes_of_its_type() {
+    fn a_row_is_written_as_serde_writes_its_type() {
         let props = || RawValue::from_string(JSON.to_owned()).expect("it is JSON");
         let (known, known_time, json) = (
             || ID_OF_ALL.to_string(),
@@ -481,13 +487,13 @@ mod tests {
     }
 
     #[test]
-    fn what_has_to_be_there_and_is_null_is_no_row() {
+    fn a_null_in_a_required_column_is_an_error() {
         let columns = [Value::from(None::<Uuid>), Value::from(STAMPED)];
         let read = with_row(&columns, |row| write(&ID, row, &mut Vec::new()));
         assert!(read.is_err());
     }
 
-    /// A contact whose row is this and some two hundred bytes.
+    /// Returns a contact whose row has this many bytes and some two hundred more.
     fn contact_of(bytes: usize) -> Vec<Value<'static>> {
         vec![
             ID_OF_ALL.into(),
@@ -502,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_fill_pieces_and_none_is_cut() {
+    fn rows_fill_pieces_and_are_never_split() {
         let check = |sizes: &[usize], limit: u32, expect: &[usize], more: bool| {
             let mut page = Filling::new(&CONTACT, limit);
             for bytes in sizes {

@@ -1,11 +1,11 @@
-//! Fetches that are to be made, and what sources answered to them.
+//! Fetches to make, and the answers of sources.
 
 use super::Columns;
 use crate::domain::exchange::{HttpResponse, Pairs};
 use crate::store::error::odd;
 use crate::store::{HeldFetch, KeptAnswer, Lease, StoreError};
 
-/// For whoever is to make it.
+/// Reads a fetch for the lease holder that makes it.
 pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldFetch, StoreError> {
     Ok(HeldFetch {
         lease,
@@ -37,7 +37,7 @@ pub fn answer(row: &impl Columns) -> Result<KeptAnswer, StoreError> {
     })
 }
 
-/// The status and the headers of an answer are JSON, its body is bytes.
+/// Reads an answer. Its status and headers are JSON, its body is bytes.
 pub fn response(row: &impl Columns) -> Result<Option<HttpResponse>, StoreError> {
     let head: Option<(u16, Pairs)> = row.json_if("response_head")?;
     let body = row.bytes_if("response_body")?;

@@ -1,4 +1,4 @@
-//! Keys, and whom they let in.
+//! Keys, and the callers that they admit.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +41,9 @@ pub fn record(row: &impl Columns) -> Result<KeyRecord, StoreError> {
     })
 }
 
-/// The latest use of each, to the minute: a key that is in use all day costs few
-/// writes, and an update from a list would take any one of several.
+/// Returns the latest use of each key, rounded down to the minute, so that a key in constant use
+/// causes few writes. A key must occur once: an update from a list would take any one of several
+/// rows.
 pub fn latest(used: &[(KeyId, Micros)]) -> BTreeMap<KeyId, Micros> {
     let mut latest = BTreeMap::new();
     for (id, at) in used {

@@ -1,4 +1,4 @@
-//! What a batch decides on, as it is before the batch.
+//! The rows that a batch decides on, in their state before the batch.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::store::decide::{
     Change, Claim, Delivery, Fetch, Item, Quarantined, Reference, Remembered, Send, SendState,
 };
 
-/// With its lease and whether somebody holds it.
+/// Reads a delivery, with its lease and whether the lease is held.
 pub fn delivery(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Delivery, StoreError> {
     Ok(Delivery {
         workspace: row.id("workspace_id")?,
@@ -47,7 +47,7 @@ pub fn item(row: &impl Columns) -> Result<Item, StoreError> {
     })
 }
 
-/// With its lease and whether somebody holds it.
+/// Reads a fetch, with its lease and whether the lease is held.
 pub fn fetch(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Fetch, StoreError> {
     Ok(Fetch {
         workspace: row.id("workspace_id")?,
@@ -89,7 +89,8 @@ pub fn quarantined(row: &impl Columns) -> Result<Quarantined, StoreError> {
     })
 }
 
-/// With its state, when it is due and who holds it, wherever a store keeps that.
+/// Reads a send. A store may keep its state, due time and lease elsewhere, but selects them with
+/// it.
 pub fn send(row: &impl Columns) -> Result<Send, StoreError> {
     Ok(Send {
         workspace: row.id("workspace_id")?,

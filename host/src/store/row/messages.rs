@@ -5,7 +5,7 @@ use crate::domain::id::AgentId;
 use crate::store::decide::SendState;
 use crate::store::{HeldSend, Lease, OutboxMessage, StoreError, TemplateList};
 
-/// For whoever is to make it; the state is that of before the claim.
+/// Reads a send for its new lease holder. The state is the one before the claim.
 pub fn held_send(row: &impl Columns, lease: Lease) -> Result<HeldSend, StoreError> {
     Ok(HeldSend {
         lease,
@@ -33,7 +33,7 @@ pub fn template_list(row: &impl Columns) -> Result<TemplateList, StoreError> {
     })
 }
 
-/// With its contact's name and number, and when it is due where it waits.
+/// Reads a message with its contact's name and number, and the time when it is due if it waits.
 pub fn outbox_message(row: &impl Columns) -> Result<OutboxMessage, StoreError> {
     Ok(OutboxMessage {
         id: row.id("id")?,

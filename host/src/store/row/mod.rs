@@ -1,10 +1,14 @@
-//! A row of either store as the domain's types. Each store says how its columns
-//! hold an id, a time, a number, a text or JSON; what a row as a whole means is
-//! said once, in the files of this folder, and so is the same in both.
+//! Conversion of rows of either store to the domain's types. Each store defines how its columns
+//! hold an id, a time, a number, a text or JSON. The meaning of a whole row is defined once, in the
+//! files of this folder, so it is the same in both stores.
 //!
-//! Both stores select a column under one name: a time under that which ends in
-//! `_at`. What does not parse is a defect or a hand in the database, and the
-//! error names the column.
+//! Both stores select a column under the same name; the name of a time ends in `_at`.
+//!
+//! # Errors
+//!
+//! The functions of this module fail with [`StoreError::Inconsistent`] if a column holds a value
+//! that it cannot hold, which is a defect or a manual change in the database. The error names the
+//! column.
 
 pub mod agents;
 pub mod analytics;
@@ -34,7 +38,7 @@ use super::StoreError;
 use super::error::odd;
 use crate::domain::time::Micros;
 
-/// Where a column is: by name, or by place where many rows are read.
+/// The position of a column: its name, or its index if many rows are read.
 #[derive(Clone, Copy, Debug)]
 pub enum Column {
     Named(&'static str),
@@ -71,14 +75,20 @@ impl ColumnIndex<PgRow> for Column {
     }
 }
 
-/// A store gives those without a body; null is `None`. The others follow.
+/// Typed access to the columns of a row. A store implements the methods without a body; null is
+/// `None`. The other methods build on them.
+///
+/// # Errors
+///
+/// If a required column is null, or a value does not have the type of its column, the error names
+/// the column.
 pub trait Columns {
     fn str_if(&self, column: Column) -> Result<Option<&str>, StoreError>;
     fn uuid_if(&self, column: Column) -> Result<Option<Uuid>, StoreError>;
     fn micros_if(&self, column: Column) -> Result<Option<Micros>, StoreError>;
-    /// Of the size that a store keeps great numbers in.
+    /// Reads a number from a column that holds large numbers.
     fn great_if(&self, column: Column) -> Result<Option<i64>, StoreError>;
-    /// Of the size that a store keeps places and counts in.
+    /// Reads a number from a column that holds indexes and counts.
     fn small_if(&self, column: Column) -> Result<Option<i64>, StoreError>;
     fn flag(&self, column: impl Into<Column>) -> Result<bool, StoreError>;
     fn bytes_if(&self, column: impl Into<Column>) -> Result<Option<Vec<u8>>, StoreError>;
@@ -87,7 +97,7 @@ pub trait Columns {
         column: impl Into<Column>,
     ) -> Result<Option<T>, StoreError>;
 
-    /// An id that is a uuid.
+    /// Reads an id that is a UUID.
     fn id<T: From<Uuid>>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
         let column = column.into();
         known(self.uuid_if(column)?.map(T::from), column)
@@ -97,7 +107,7 @@ pub trait Columns {
         Ok(self.uuid_if(column.into())?.map(T::from))
     }
 
-    /// A uuid as the text that leaves.
+    /// Reads a UUID as the text that clients see.
     fn id_text_if(&self, column: impl Into<Column>) -> Result<Option<String>, StoreError> {
         Ok(self.uuid_if(column.into())?.map(|id| id.to_string()))
     }
@@ -107,7 +117,7 @@ pub trait Columns {
         known(self.id_text_if(column)?, column)
     }
 
-    /// An id that is no uuid: a connection's.
+    /// Reads an id that is not a UUID: that of a connection.
     fn text_id<T: FromStr>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
         let column = column.into();
         known(self.text_id_if(column)?, column)
@@ -129,7 +139,7 @@ pub trait Columns {
         Ok(self.str_if(column.into())?.map(str::to_owned))
     }
 
-    /// One of few words.
+    /// Reads a word from a fixed set, which `of` parses.
     fn word<T>(
         &self,
         table: &str,
@@ -149,7 +159,7 @@ pub trait Columns {
         self.micros_if(column.into())
     }
 
-    /// A great number in what it fits into.
+    /// Reads a large number into a type that it must fit.
     fn number<T: TryFrom<i64>>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
         let column = column.into();
         known(self.number_if(column)?, column)
@@ -165,7 +175,7 @@ pub trait Columns {
             .transpose()
     }
 
-    /// A place or a count in what it fits into.
+    /// Reads an index or a count into a type that it must fit.
     fn small<T: TryFrom<i64>>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
         let column = column.into();
         let number = known(self.small_if(column)?, column)?;
@@ -187,14 +197,18 @@ fn known<T>(found: Option<T>, column: Column) -> Result<T, StoreError> {
     found.ok_or_else(|| unread(column, "null"))
 }
 
-/// For a column that holds what it cannot.
+/// Returns the error for a column that holds a value that it cannot hold.
 pub fn unread(column: Column, found: impl fmt::Display) -> StoreError {
     odd("row", column, found)
 }
 
-/// JSON text of our own types, as a parameter.
+/// Serializes a value as JSON text, for a parameter.
+///
+/// # Errors
+///
+/// Fails with [`StoreError::Inconsistent`] if the value cannot be serialized.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Inconsistent {
-        what: format!("a value that is no JSON: {error}"),
+        what: format!("a value cannot be serialized as JSON: {error}"),
     })
 }

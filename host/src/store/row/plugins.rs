@@ -1,4 +1,4 @@
-//! Components, which of them serve, and files that were refused.
+//! Plugin versions, activations, and refused files.
 
 use super::Columns;
 use crate::domain::plugin::Digest;
@@ -19,13 +19,13 @@ pub fn record(row: &impl Columns) -> Result<PluginRecord, StoreError> {
     })
 }
 
-/// None: stored by a release that did not note it.
+/// `None` means that the release that stored the plugin did not record a publisher.
 fn publisher(noted: Option<String>, origin: &str) -> Result<Publisher, StoreError> {
     let Some(noted) = noted else {
         return Ok(Publisher::of_origin(origin));
     };
     Publisher::parse(&noted).ok_or_else(|| StoreError::Inconsistent {
-        what: format!("a plugin's publisher is {noted:?}"),
+        what: format!("a plugin has an unknown publisher: {noted:?}"),
     })
 }
 

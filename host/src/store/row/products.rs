@@ -1,5 +1,5 @@
-//! Products as they are read, and what becomes of those that are to be written,
-//! the same in every store.
+//! Reading products, and sorting planned products into new, changed and unchanged ones. Both stores
+//! share this code.
 
 use std::collections::HashMap;
 
@@ -26,16 +26,16 @@ pub fn change(row: &impl Columns) -> Result<ProductChange, StoreError> {
     })
 }
 
-/// Who writes products.
+/// The writer of products.
 #[derive(Clone, Copy)]
 pub enum By {
     Import(ImportId),
-    /// A declared workspace, at this time.
+    /// The declaration of a workspace, at this time.
     Declaration(Micros),
 }
 
 impl By {
-    /// What is left alone if it has the mark already.
+    /// Returns the import, if one writes. A product that already has its mark is left alone.
     pub fn import(self) -> Option<ImportId> {
         match self {
             Self::Import(import) => Some(import),
@@ -43,7 +43,8 @@ impl By {
         }
     }
 
-    /// What an import that began later takes for not named.
+    /// Returns the mark that written products get. An import that began later treats a product with
+    /// this mark as not named.
     pub fn mark(self) -> Micros {
         match self {
             Self::Import(import) => import.0,
@@ -52,32 +53,32 @@ impl By {
     }
 }
 
-/// What a store has of a planned product.
+/// The stored product that a planned one matches.
 #[derive(Clone, Copy)]
 pub struct Found {
     pub id: ProductId,
-    /// It is as planned.
+    /// Whether it already equals the plan.
     pub same: bool,
-    /// The same import has named it before.
+    /// Whether the same import has named it before.
     pub named: bool,
 }
 
-/// What is to be done to make products as they are planned.
+/// The work that brings the stored products in line with the plan.
 #[derive(Default)]
 pub struct Sorted<'a> {
-    /// New ones and changed ones, each with the id that it has if it is new.
+    /// New and changed products, each with the id that it gets if it is new.
     pub written: Vec<(ProductId, &'a PlannedProduct)>,
-    /// Those that are so already.
+    /// Products that already equal the plan.
     pub kept: Vec<ProductId>,
     /// In the order of the plan.
     pub became: Vec<(&'a str, Became)>,
-    /// What is left alone.
+    /// Products that are left alone because this import has named them before.
     pub repeated: Vec<&'a str>,
 }
 
 impl<'a> Sorted<'a> {
-    /// `found`: those that are there. Of an external id that comes twice the last
-    /// counts.
+    /// Sorts the planned products. `found` holds the stored ones. If an external id is repeated in
+    /// the plan, its last entry counts.
     pub fn of(planned: &'a [PlannedProduct], found: &HashMap<String, Found>, now: Micros) -> Self {
         let mut last = HashMap::with_capacity(planned.len());
         for (place, product) in planned.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What operators declare, and the plugins.
+//! Tables for the declarations of operators, and for plugins.
 
 use super::{Table, column, jsonb, nullable};
 use crate::domain::row::Entity;

@@ -1,4 +1,4 @@
-//! What the feeds and erasures keep.
+//! Tables of feeds and erasures.
 
 use super::{Table, column, nullable};
 use crate::store::sql::Kind::{Json, Number, Text, Time, Uuid};

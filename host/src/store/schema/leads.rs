@@ -1,4 +1,4 @@
-//! What leads and partners' work on deals leave behind.
+//! Tables of leads, and of partners' work on deals.
 
 use super::{Ends, Table, column, jsonb, nullable, nullable_jsonb};
 use crate::store::sql::Kind::{Bytes, Json, Number, Text, Time, Uuid};

@@ -1,4 +1,4 @@
-//! What messaging and the desk write.
+//! Tables of messaging and the desk.
 
 use super::{Ends, Table, column, nullable};
 use crate::store::sql::Kind::{Json, Number, Text, Time, Truth, Uuid};

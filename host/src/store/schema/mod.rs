@@ -1,6 +1,6 @@
-//! Every table, described once: its columns with their kinds, its key, its feed. What is
-//! the same for all tables is made from that: statements that insert rows, change and
-//! remove them. A test compares the descriptions with what the migrations make.
+//! The description of every table: its columns with their kinds, its key, its feed. The statements
+//! that all tables have in common, which insert, change and remove rows, are generated from it. A
+//! test compares the descriptions with the tables that the migrations create.
 
 mod declared;
 mod kept;
@@ -19,25 +19,26 @@ pub use crate::store::fed::{CONTACTS, CONVERSATIONS, DEALS, MESSAGE_ERRORS, MESS
 use crate::domain::row::Entity;
 use crate::store::sql::{Kind, Sql};
 
-/// A table of both databases.
+/// A table that both databases have.
 pub struct Table {
     pub name: &'static str,
-    /// What a row is found by. A row that has no key of its own is numbered by the database.
+    /// The columns that identify a row. If a row has no natural key, the database numbers it.
     pub key: &'static [&'static str],
-    /// Whether PostgreSQL's key begins with the workspace. Elsewhere a condition on the
-    /// workspace is kept from leading to all of its rows.
+    /// Whether PostgreSQL's key begins with the workspace. If not, statements phrase the condition
+    /// on the workspace so that the planner does not search by it, which would read all rows of the
+    /// workspace.
     pub leads_with_workspace: bool,
-    /// The feed that its stamps are of.
+    /// The feed that the stamps of the table belong to.
     pub feed: Option<Entity>,
-    /// What ends its rows beside the operations that remove them by their keys.
+    /// What removes rows, apart from the operations that remove them by their keys.
     pub ends: &'static [Ends],
-    /// In the order of the table, without those that the database fills in.
+    /// In the order of the table, without the columns that the database fills in.
     pub columns: &'static [Column],
-    /// What a client is told of a row of its feed, in this order.
+    /// The columns that clients of the feed receive, in this order.
     pub exported: &'static [Exported],
 }
 
-/// A column that leaves, under this key.
+/// An exported column and its key.
 pub struct Exported {
     pub column: &'static str,
     pub key: &'static str,
@@ -51,12 +52,12 @@ pub const fn leaves_as(column: &'static str, key: &'static str) -> Exported {
     Exported { column, key }
 }
 
-/// What ends a row of a table.
+/// The reason why a row is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
-    /// It goes with what this column names.
+    /// It is removed together with the row that this column names.
     With(&'static str),
-    /// It goes when the time in this column is past.
+    /// It is removed when the time in this column has passed.
     At(&'static str),
 }
 
@@ -64,7 +65,7 @@ pub struct Column {
     pub name: &'static str,
     pub kind: Kind,
     pub is_nullable: bool,
-    /// PostgreSQL keeps it as jsonb, which may be compared.
+    /// Whether PostgreSQL stores it as jsonb, which supports comparison.
     pub is_jsonb: bool,
 }
 
@@ -144,19 +145,20 @@ pub static TABLES: [&Table; 42] = [
     &ROLLUP_ZONES,
 ];
 
-/// What happens to a row whose key is there already.
+/// The treatment of a row whose key already exists.
 #[derive(Clone, Copy)]
 pub enum Met {
-    /// It is a defect: an error.
+    /// An error, because it is a defect.
     Never,
-    /// The new one is left out, and missing in the count.
+    /// The new row is skipped and not counted.
     Kept,
-    /// These columns are changed.
+    /// These columns of the existing row are changed.
     Changed(&'static [&'static str]),
 }
 
 impl Table {
-    /// The text of a statement that inserts rows with these columns; all of them where none is named.
+    /// Returns the text of a statement that inserts rows with these columns, or with all columns if
+    /// none is named.
     pub fn insert(&self, columns: &[&str], met: Met) -> String {
         let columns = self.chosen(columns);
         let names: Vec<_> = columns.iter().map(|column| column.name).collect();
@@ -182,7 +184,7 @@ impl Table {
             }
         };
         let names = names.join(", ");
-        // SQLite runs it row by row, and is quicker without the table `each`.
+        // SQLite runs the statement row by row, which is faster without the table `each`.
         format!(
             "{}insert into {} ({names})\n\
              select {names} from each where true -- postgres\n\
@@ -193,7 +195,7 @@ impl Table {
         )
     }
 
-    /// The text of one that changes these columns of rows, which are found by their keys.
+    /// Returns the text of a statement that changes these columns of rows found by their keys.
     pub fn update(&self, changed: &[&str]) -> String {
         let keys = self.found_by();
         let columns = self.chosen(&[keys.as_slice(), changed].concat());
@@ -215,7 +217,7 @@ impl Table {
         )
     }
 
-    /// The same for all columns but these and the key.
+    /// Returns the text of a statement that changes all columns except these and the key.
     pub fn update_but(&self, fixed: &[&str]) -> String {
         let keys = self.found_by();
         let names = self.columns.iter().map(|column| column.name);
@@ -223,7 +225,7 @@ impl Table {
         self.update(&changed.collect::<Vec<_>>())
     }
 
-    /// The text of one that removes rows by their keys.
+    /// Returns the text of a statement that removes rows by their keys.
     pub fn remove(&self) -> String {
         let columns = self.chosen(&self.found_by());
         format!(
@@ -238,8 +240,9 @@ impl Table {
         )
     }
 
-    /// The text of one that removes the rows that a column leads to: of `each (workspace_id
-    /// uuid, id uuid)`. The workspace is checked, and leads nowhere where no index does.
+    /// Returns the text of a statement that removes the rows whose column `by` names one of `each
+    /// (workspace_id uuid, id uuid)`. The workspace is checked, but not searched by if no index
+    /// begins with it.
     pub fn remove_with(&self, by: &str) -> String {
         let workspace = match self.leads_with_workspace {
             true => "gone.workspace_id = each.workspace_id",
@@ -255,8 +258,8 @@ impl Table {
         )
     }
 
-    /// The text of one that removes at most `:limit` rows whose time in this column is before
-    /// `:before`, the oldest first. What others have locked is left to them.
+    /// Returns the text of a statement that removes at most `:limit` rows whose time in this column
+    /// is before `:before`, the oldest first. Rows locked by others are skipped.
     pub fn remove_past(&self, at: &str) -> String {
         let (name, key) = (self.name, self.key.join(", "));
         format!(
@@ -271,7 +274,7 @@ impl Table {
         )
     }
 
-    /// The key, and the workspace where the table has one.
+    /// Returns the key, plus the workspace if the table has one.
     fn found_by(&self) -> Vec<&'static str> {
         let mut names = self.key.to_vec();
         let has_workspace = self.columns.iter().any(|column| column.name == WORKSPACE);
@@ -297,7 +300,7 @@ impl Table {
         keys.collect::<Vec<_>>().join(" and ")
     }
 
-    /// Its columns but these, of the rows that a statement names so.
+    /// Returns the columns of the table except `but`, qualified with the alias `rows`.
     pub fn listed(&self, rows: &str, but: &[&str]) -> String {
         let names = self.columns.iter().map(|column| column.name);
         let names = names.filter(|name| !but.contains(name));
@@ -305,7 +308,7 @@ impl Table {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// A column of it.
+    /// Returns a column of the table. Panics if there is none with this name.
     pub fn column(&self, name: &str) -> &'static Column {
         let found = self.columns.iter().find(|column| column.name == name);
         found.unwrap_or_else(|| panic!("{} has no column {name}", self.name))
@@ -319,7 +322,8 @@ impl Table {
     }
 }
 
-/// The statements that remove what ends with what this column names.
+/// Returns the statements that remove the rows that end together with the row that this column
+/// names.
 pub fn removed_with(column: &'static str) -> Vec<Sql> {
     let tables = TABLES
         .iter()
@@ -329,7 +333,7 @@ pub fn removed_with(column: &'static str) -> Vec<Sql> {
         .collect()
 }
 
-/// The statements that remove what is past its time.
+/// Returns the statements that remove the rows whose time has passed.
 pub fn removed_past() -> Vec<Sql> {
     let times = TABLES.iter().flat_map(|table| {
         let times = table.ends.iter().filter_map(|ends| match ends {
@@ -358,7 +362,10 @@ mod tests {
     use crate::store::migrations;
 
     /// Tables of a SQLite file that are not described, and why.
-    const OWN: [(&str, &str); 1] = [("store", "one row, and of each database its own")];
+    const OWN: [(&str, &str); 1] = [(
+        "store",
+        "one row, with columns that differ between the databases",
+    )];
 
     /// Columns that the database fills in.
     const FILLED_IN: [&str; 1] = ["conversations.due_at"];
@@ -366,12 +373,14 @@ mod tests {
     fn migrated() -> Connection {
         let database = Connection::open_in_memory().expect("a database in memory");
         for migration in migrations::SQLITE {
-            database.execute_batch(migration).expect("it is applied");
+            database
+                .execute_batch(migration)
+                .expect("the migration is applied");
         }
         database
     }
 
-    /// The first column of each row.
+    /// Returns the first column of each row.
     fn texts(database: &Connection, sql: &str, parameters: impl Params) -> Vec<String> {
         let mut statement = database.prepare(sql).expect(sql);
         let rows = statement.query_map(parameters, |row| row.get(0));
@@ -389,7 +398,7 @@ order by name";
         texts(database, sql, [])
     }
 
-    /// Each as `name type`, with `null` where it may be.
+    /// Returns each column as `name type`, with `null` if it may be null.
     fn columns(database: &Connection, table: &str, filled_in: bool) -> Vec<String> {
         let sql = "
 select name || ' ' || lower(type) || iif(\"notnull\" or pk > 0, '', ' null')
@@ -409,7 +418,7 @@ order by cid";
         format!("{} {kind}{null}", column.name)
     }
 
-    /// The primary key, and what else finds one row at most.
+    /// Returns the primary key and the unique keys.
     fn keys(database: &Connection, table: &str) -> Vec<Vec<String>> {
         let primary = "select name from pragma_table_xinfo(?1) where pk > 0 order by pk";
         let unique = "
@@ -426,7 +435,7 @@ and not partial";
     }
 
     #[test]
-    fn a_sqlite_file_has_the_tables_that_are_described_and_few_more() {
+    fn a_sqlite_file_has_the_described_tables_and_few_more() {
         let mut known: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
         known.extend(OWN.iter().map(|(table, _)| *table));
         known.sort_unstable();
@@ -434,7 +443,7 @@ and not partial";
     }
 
     #[test]
-    fn a_sqlite_file_has_the_columns_and_keys_that_are_described() {
+    fn a_sqlite_file_has_the_described_columns_and_keys() {
         let database = migrated();
         let mut filled_in = Vec::new();
         for table in TABLES {
@@ -453,7 +462,7 @@ and not partial";
     }
 
     #[test]
-    fn what_is_named_as_a_time_is_one() {
+    fn a_column_named_as_a_time_holds_a_time() {
         let database = migrated();
         for table in tables(&database) {
             for filled_in in [false, true] {
@@ -476,7 +485,7 @@ and not partial";
     }
 
     #[test]
-    fn a_table_of_a_feed_has_its_stamp_and_a_key_has_columns() {
+    fn feed_tables_have_a_stamp_and_keys_have_columns() {
         for table in TABLES {
             let has = |name: &str| table.columns.iter().any(|column| column.name == name);
             assert!(table.key.iter().all(|name| has(name)), "{}", table.name);

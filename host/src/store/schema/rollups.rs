@@ -1,4 +1,4 @@
-//! What analytics counts.
+//! Tables of analytics.
 
 use super::{Ends, Table, column, nullable};
 use crate::store::sql::Kind::{Number, Text, Time, Truth, Uuid};

@@ -1,9 +1,8 @@
-//! How operations speak to either database: statements that are written once, with
+//! The SQL layer that operations use for both databases: statements that are written once, with
 //! named parameters, and a transaction that runs them.
 //!
-//! On SQLite an operation runs from its start to its end on one thread, without ever
-//! waiting for another: its futures are ready at once. On PostgreSQL each statement is
-//! a round trip.
+//! On SQLite an operation runs from start to end on one thread without waiting, so its futures are
+//! always ready. On PostgreSQL each statement is a round trip.
 
 mod statement;
 mod transaction;

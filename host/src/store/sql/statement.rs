@@ -1,67 +1,68 @@
-//! A statement, written once for both databases.
+//! Statements, each written once for both databases.
 //!
-//! Parameters are named (`:id`). A line that ends in `-- sqlite` is there for SQLite
-//! alone, one that ends in `-- postgres` for PostgreSQL alone, as where rows are locked.
-//! A statement that runs for many rows says first what they hold, `each (id uuid, at
-//! time)`, and reads them from the table `each`. A type of PostgreSQL (`:id::uuid`),
-//! which it asks for where nothing else tells it, is left out for SQLite.
+//! Parameters are named (`:id`). A line that ends in `-- sqlite` applies to SQLite only, and one
+//! that ends in `-- postgres` to PostgreSQL only, for example where rows are locked. A statement
+//! that runs for many rows begins with their columns, `each (id uuid, at time)`, and reads the rows
+//! from the table `each`. A PostgreSQL cast (`:id::uuid`), needed where PostgreSQL cannot infer the
+//! type, is dropped for SQLite.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::value::Kind;
 
-/// A statement for both databases. Kept in a `static`, so that it is read once.
+/// A statement for both databases. Kept in a `static`, so that its text is translated only once.
 pub struct Sql {
     text: Source,
     sqlite: OnceLock<Text>,
     postgres: OnceLock<Text>,
 }
 
-/// Where the text of a statement comes from.
+/// The origin of a statement's text.
 enum Source {
     Written(&'static str),
     Made(fn() -> String),
     Given(String),
 }
 
-/// Statements that change different rows, of which none needs what another one did:
-/// PostgreSQL runs them as one. Kept in a `static`, as a statement is.
+/// Statements that change different rows and do not depend on each other. PostgreSQL runs them as
+/// one statement. Kept in a `static`, like a single statement.
 pub struct Together {
     statements: Vec<&'static Sql>,
-    /// By which of the statements are in it, a bit for each.
+    /// Indexed by the set of selected statements, one bit per statement.
     postgres: Box<[OnceLock<Text>]>,
 }
 
-/// What a database is sent: parameters have numbers.
+/// The text that a database receives, with numbered parameters.
 pub struct Text {
     pub sql: String,
-    /// The names of the parameters by their numbers, from the first.
+    /// The names of the parameters, in the order of their numbers.
     pub names: Vec<String>,
-    /// The columns of `each`, of each of the statements that are in it: their lists are
-    /// the parameters, in this order.
+    /// The columns of `each` for each statement in the text. A list per column is passed as a
+    /// parameter, in this order.
     pub each: Vec<Vec<(String, Kind)>>,
 }
 
-/// Which database a text is for.
+/// The database that a text is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     Sqlite,
     Postgres,
 }
 
-/// A statement of this text.
+/// Returns a statement with this text.
 pub const fn sql(text: &'static str) -> Sql {
     Sql::new(Source::Written(text))
 }
 
-/// A statement whose text is made when it is first used, as from the description of a table.
+/// Returns a statement whose text is made on first use, for example from the description of a
+/// table.
 pub const fn made(text: fn() -> String) -> Sql {
     Sql::new(Source::Made(text))
 }
 
 impl Sql {
-    /// A statement of this text, where there are as many as something else says.
+    /// Returns a statement with this text, for statements whose number is only known at run time.
     pub fn of(text: String) -> Self {
         Self::new(Source::Given(text))
     }
@@ -82,8 +83,8 @@ impl Sql {
         }
     }
 
-    /// What this database is sent. SQLite runs it once for each row, PostgreSQL once
-    /// for all of them.
+    /// Returns the text for this database. SQLite runs it once per row, PostgreSQL once for all
+    /// rows.
     pub fn text(&self, dialect: Dialect) -> &Text {
         let slot = match dialect {
             Dialect::Sqlite => &self.sqlite,
@@ -110,8 +111,8 @@ impl Sql {
 }
 
 impl Together {
-    /// Each of them reads its rows from `each` and returns none. They are few: there is a
-    /// text for each selection of them.
+    /// Joins statements. Each reads its rows from `each` and returns none. Keep their number small:
+    /// there is a text for every subset of them.
     pub fn of(statements: Vec<&'static Sql>) -> Self {
         let selections = 1_usize << statements.len();
         Self {
@@ -124,8 +125,9 @@ impl Together {
         &self.statements
     }
 
-    /// One statement of those that are `in_it`, which answers how many rows each of them
-    /// changed. One that has no rows would still cost the server its preparations.
+    /// Returns one statement made of those that are `in_it`. It returns how many rows each of them
+    /// changed. Statements without rows are left out, because the server would still have to
+    /// prepare them.
     pub fn text(&self, in_it: impl Fn(usize) -> bool) -> &Text {
         let selected = || (0..self.statements.len()).filter(|at| in_it(*at));
         let selection: usize = selected().map(|at| 1 << at).sum();
@@ -135,7 +137,7 @@ impl Together {
             for place in selected() {
                 let text = for_dialect(&self.statements[place].source(), Dialect::Postgres);
                 let (columns, rest) = columns_of_each(&text)
-                    .unwrap_or_else(|| panic!("without rows of its own: {text}"));
+                    .unwrap_or_else(|| panic!("the statement does not read `each`: {text}"));
                 each.push(owned(&columns));
                 let text = with_all_rows(rest, &columns, &format!("of_{place}_"));
                 parts.push(format!("part_{place} as (\n{text}\nreturning 1\n)"));
@@ -157,7 +159,7 @@ fn owned(columns: &[(&str, Kind)]) -> Vec<(String, Kind)> {
 const FOR_SQLITE: &str = "-- sqlite";
 const FOR_POSTGRES: &str = "-- postgres";
 
-/// Without the other one's lines.
+/// Removes the lines of the other database.
 fn for_dialect(text: &str, dialect: Dialect) -> String {
     let (own, other) = match dialect {
         Dialect::Sqlite => (FOR_SQLITE, FOR_POSTGRES),
@@ -168,18 +170,19 @@ fn for_dialect(text: &str, dialect: Dialect) -> String {
     lines.collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-/// The columns of `each`, and the text behind them.
+/// Returns the columns of `each` and the text after them, or `None` if the text has no `each`.
 fn columns_of_each(text: &str) -> Option<(Vec<(&str, Kind)>, &str)> {
     let (columns, rest) = text.trim_start().strip_prefix("each (")?.split_once(')')?;
     let columns = columns.split(',').map(|column| {
         let (name, kind) = column.trim().split_once(' ').unwrap_or((column, ""));
-        let kind = Kind::of(kind).unwrap_or_else(|| panic!("`{column}` in {text}"));
+        let kind = Kind::of(kind)
+            .unwrap_or_else(|| panic!("column `{column}` has an unknown kind: {text}"));
         (name, kind)
     });
     Some((columns.collect(), rest))
 }
 
-/// `each` is one row, whose columns are parameters.
+/// Defines `each` as one row whose columns are parameters.
 fn with_a_row(text: &str, columns: &[(&str, Kind)]) -> String {
     let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
     let values: Vec<_> = names.iter().map(|name| format!(":{name}")).collect();
@@ -191,8 +194,8 @@ fn with_a_row(text: &str, columns: &[(&str, Kind)]) -> String {
     with(text, &each)
 }
 
-/// `each` is all rows, whose columns are parameters: a list each, named after them behind
-/// this prefix.
+/// Defines `each` as all rows. Each column is a parameter that holds a list, named after the column
+/// with this prefix.
 fn with_all_rows(text: &str, columns: &[(&str, Kind)], prefix: &str) -> String {
     let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
     let lists: Vec<_> = columns
@@ -227,12 +230,12 @@ fn with(text: &str, each: &str) -> String {
 }
 
 impl Text {
-    /// Numbers the parameters. A name that comes again has its number again.
+    /// Numbers the parameters. A repeated name keeps its number.
     fn of(text: &str, mark: char, each: Vec<Vec<(String, Kind)>>) -> Self {
         let mut sql = String::with_capacity(text.len());
         let mut names: Vec<String> = Vec::new();
         let mut rest = text;
-        // Quoted text and casts (`::`) hold no parameters.
+        // Quoted text and casts (`::`) contain no parameters.
         while let Some(at) = rest.find([':', '\'']) {
             let (before, from) = rest.split_at(at);
             sql.push_str(before);
@@ -275,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_get_numbers_and_keep_them() {
+    fn a_repeated_parameter_keeps_its_number() {
         let statement = sql("select :a::uuid, ':b', :b_1 from t where x = :a");
         let text = statement.text(Dialect::Postgres);
         assert_eq!(text.sql, "select $1::uuid, ':b', $2 from t where x = $1");
@@ -287,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_may_be_for_one_database_alone() {
+    fn a_line_may_apply_to_one_database_only() {
         let statement = sql("select max(a) -- sqlite\nselect greatest(a) -- postgres\nfrom t");
         assert_eq!(statement.text(Dialect::Sqlite).sql, "select max(a)\nfrom t");
         assert_eq!(
@@ -297,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_a_table_in_front_of_the_statement() {
+    fn rows_become_a_table_before_the_statement() {
         let statement = sql("each (id uuid, props json)
 update t set props = each.props from each where t.id = each.id");
         assert_eq!(

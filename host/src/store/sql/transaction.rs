@@ -12,14 +12,14 @@ use crate::store::StoreError;
 use crate::store::row::{Column, Columns};
 use crate::store::{postgres, sqlite};
 
-/// Where an operation's statements run: a transaction that writes, a snapshot that
-/// reads, or on PostgreSQL a connection where each statement stands alone.
+/// The place where the statements of an operation run: a transaction that writes, a snapshot that
+/// reads, or, on PostgreSQL, a connection on which each statement stands alone.
 pub enum Tx {
     Sqlite(rusqlite::Connection),
     Postgres(postgres::Transaction),
 }
 
-/// What an operation does in its transaction: `steps!(|tx| tx.run(..).await)`.
+/// Wraps the steps of an operation in its transaction: `steps!(|tx| tx.run(..).await)`.
 macro_rules! steps {
     (|$tx:ident| $steps:expr) => {
         move |$tx| Box::pin(async move { $steps })
@@ -27,15 +27,19 @@ macro_rules! steps {
 }
 pub(in crate::store) use steps;
 
-/// A row while it is read. Columns are read by their names.
+/// A row that is being read. Columns are read by name.
 pub enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r PgRow),
 }
 
 impl Tx {
-    /// Names the workspaces whose rows the transaction sees from now on; those of before
-    /// are forgotten. On SQLite it sees all.
+    /// Limits the rows that the transaction sees from now on to those of these workspaces, which
+    /// replace any named before. On SQLite the transaction always sees all rows.
+    ///
+    /// # Errors
+    ///
+    /// Fails if PostgreSQL does not execute the statement.
     pub async fn name(&mut self, workspaces: &[WorkspaceId]) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(_) => Ok(()),
@@ -43,8 +47,12 @@ impl Tx {
         }
     }
 
-    /// Runs a statement; how many rows it changed. One that is for the other database
-    /// alone changes none.
+    /// Runs a statement and returns how many rows it changed. A statement that is only for the
+    /// other database changes none.
+    ///
+    /// # Errors
+    ///
+    /// This and the methods below fail if the database refuses the statement or cannot be reached.
     pub async fn run(&mut self, sql: &'static Sql, args: &[Arg<'_>]) -> Result<u64, StoreError> {
         match self {
             Self::Sqlite(connection) => {
@@ -56,7 +64,7 @@ impl Tx {
         }
     }
 
-    /// The rows that a statement gives, each as `read` makes it.
+    /// Returns the rows of a statement, each converted by `read`.
     pub async fn rows<T: Send>(
         &mut self,
         sql: &'static Sql,
@@ -81,8 +89,8 @@ impl Tx {
         }
     }
 
-    /// Gives the rows of a statement to `read` for as long as it wants more. What is left
-    /// is not read.
+    /// Passes the rows of a statement to `read` until it returns false. The remaining rows are not
+    /// read.
     pub async fn rows_while(
         &mut self,
         sql: &'static Sql,
@@ -102,7 +110,7 @@ impl Tx {
         }
     }
 
-    /// The first row that a statement gives.
+    /// Returns the first row of a statement.
     pub async fn row<T: Send>(
         &mut self,
         sql: &'static Sql,
@@ -112,7 +120,11 @@ impl Tx {
         Ok(self.rows(sql, args, read).await?.into_iter().next())
     }
 
-    /// The only row of a statement that always gives one.
+    /// Returns the row of a statement that always yields one.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`StoreError::Inconsistent`] if the statement yields no row.
     pub async fn only<T: Send>(
         &mut self,
         sql: &'static Sql,
@@ -121,12 +133,15 @@ impl Tx {
     ) -> Result<T, StoreError> {
         let row = self.row(sql, args, read).await?;
         row.ok_or_else(|| StoreError::Inconsistent {
-            what: format!("no row of {}", sql.text(Dialect::Sqlite).sql),
+            what: format!(
+                "a statement returned no row: {}",
+                sql.text(Dialect::Sqlite).sql
+            ),
         })
     }
 
-    /// Runs a statement for each of these rows, which it reads from `each`; how many
-    /// rows it changed. Without rows it does not run.
+    /// Runs a statement for each of these rows, which it reads from `each`, and returns how many
+    /// rows it changed. If `rows` is empty, the statement does not run.
     pub async fn run_each<const N: usize>(
         &mut self,
         sql: &'static Sql,
@@ -147,8 +162,8 @@ impl Tx {
         }
     }
 
-    /// Runs statements that change different rows, each for rows of its own; how many
-    /// rows each changed. Without any rows none is run.
+    /// Runs statements that change different rows, each for its own rows, and returns how many rows
+    /// each of them changed. Statements without rows do not run.
     pub async fn run_together<const N: usize>(
         &mut self,
         together: &'static Together,
@@ -180,8 +195,7 @@ impl Tx {
         Ok(changed)
     }
 
-    /// The rows that a statement gives for each of these rows, which it reads from
-    /// `each`.
+    /// Returns the rows of a statement for each of these rows, which it reads from `each`.
     pub async fn rows_each<const N: usize, T: Send>(
         &mut self,
         sql: &'static Sql,
@@ -211,12 +225,12 @@ impl Tx {
     }
 }
 
-/// Rows of one statement among others.
+/// Returns the rows of one statement in the form that [`Tx::run_together`] takes.
 pub fn listed<'r, 'a, const N: usize>(rows: &'r [[Arg<'a>; N]]) -> Vec<&'r [Arg<'a>]> {
     rows.iter().map(|row| row.as_slice()).collect()
 }
 
-/// What each kind of row answers itself.
+/// Forwards a call to the row of either database.
 macro_rules! of_either {
     ($self:ident, $row:ident => $read:expr) => {
         match $self {

@@ -1,4 +1,4 @@
-//! What a parameter holds.
+//! Kinds and values of parameters.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -14,12 +14,12 @@ use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
 
-/// What a column is of, in both databases.
+/// The type of a column, in both databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Uuid,
     Text,
-    /// JSON that keeps its letters.
+    /// JSON whose text is kept unchanged.
     Json,
     Number,
     Truth,
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As a statement names it.
+    /// Returns the kind that a statement names with this word.
     pub fn of(word: &str) -> Option<Self> {
         const ALL: [Kind; 7] = [
             Kind::Uuid,
@@ -42,7 +42,7 @@ impl Kind {
         ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// The word by which a statement names it.
+    /// Returns the word that names the kind in a statement.
     pub fn word(self) -> &'static str {
         match self {
             Self::Uuid => "uuid",
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// PostgreSQL's name of it in a list that is a parameter.
+    /// Returns PostgreSQL's name of the type in a list parameter.
     pub fn in_a_list(self) -> &'static str {
         match self {
             Self::Uuid => "uuid",
@@ -68,7 +68,7 @@ impl Kind {
     }
 }
 
-/// The value of a parameter. Null has a kind too, which PostgreSQL asks for.
+/// The value of a parameter. A null has a kind too, because PostgreSQL requires it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
     Null(Kind),
@@ -81,7 +81,7 @@ pub enum Value<'a> {
     Bytes(Cow<'a, [u8]>),
 }
 
-/// A parameter: its name, and what it holds.
+/// A parameter: its name and its value.
 pub type Arg<'a> = (&'static str, Value<'a>);
 
 /// Parameters by name: `args! { id, until: lease.until }`.
@@ -94,7 +94,7 @@ macro_rules! args {
 }
 pub(in crate::store) use args;
 
-/// A type whose null has a kind.
+/// A type for which a null has a kind.
 pub trait Typed {
     const KIND: Kind;
 }
@@ -259,7 +259,11 @@ impl From<Json> for Value<'_> {
     }
 }
 
-/// What a type of ours is in a column of JSON.
+/// Serializes a value for a JSON column.
+///
+/// # Errors
+///
+/// Fails with [`StoreError::Inconsistent`] if the value cannot be serialized.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Json, StoreError> {
     crate::store::row::json(value).map(Json)
 }

@@ -1,5 +1,5 @@
-//! The verbs of a fleet for the one host that a file has: what it says is kept
-//! in memory, as it ends with the process.
+//! The fleet operations for the only host of a file. Its reports are kept in memory,
+//! since they end with the process.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::store::{
 
 pub struct Alone {
     state: Mutex<State>,
-    /// Nobody else is there: what is announced is heard here.
+    /// There is no other host: announcements are received by this process itself.
     announced: broadcast::Sender<Announcement>,
 }
 
@@ -36,7 +36,7 @@ struct State {
     hosts: Vec<SeenHost>,
     proposals: HashMap<String, Held<Proposal>>,
     jobs: HashMap<String, Held<Fence>>,
-    /// When a workspace has paid off what it asked for.
+    /// The time at which a workspace has paid off its requests.
     rates: HashMap<WorkspaceId, Micros>,
     last_number: i64,
 }
@@ -73,7 +73,7 @@ impl Alone {
     }
 
     pub fn announce(&self, what: Announcement) {
-        // Nobody may be listening.
+        // There may be no receiver.
         let _ = self.announced.send(what);
     }
 
@@ -157,7 +157,7 @@ impl Alone {
         proposals
     }
 
-    /// Whether it still stood.
+    /// Withdraws the proposal. Returns whether it was still valid.
     pub fn withdraw(&self, proposal: &Proposal, now: Micros) -> bool {
         let mut state = self.state();
         let stands = state
@@ -202,7 +202,7 @@ impl Alone {
         debt
     }
 
-    /// What was proposed serves, if the proposal still stands. It is announced.
+    /// Activates the proposed version if the proposal is still valid, and announces it.
     pub async fn flip(
         &self,
         database: &Database,

@@ -1,9 +1,9 @@
-//! A copy of the store's file, made while a service may be writing to it.
+//! Copies the store's file while a service may be writing to it.
 //!
-//! It is read by a connection of its own that never writes, all of it in one
-//! snapshot, so the copy is the store as it was at one commit. The service goes
-//! on beside it, and needs not run at all. The copy gets its name only when it is
-//! whole, checked and on the disk; no file that is there is ever replaced.
+//! A separate read-only connection reads the whole file in one snapshot, so the copy is the
+//! store as it was at one commit. The service continues beside it, or need not run at all.
+//! The copy gets its name only once it is complete, checked and on the disk. No existing
+//! file is ever replaced.
 
 use std::fs::File;
 use std::io;
@@ -40,8 +40,13 @@ select
   (select count(*) from messages) as messages,
   (select max(last_us) from feed_clock) as newest";
 
-/// Copies the store of `file` into the new file `to`. `progress` hears, now and
-/// then, how many bytes of about how many are written.
+/// Copies the store of `file` into the new file `to`. From time to time, `progress`
+/// receives the bytes written and the approximate total.
+///
+/// # Errors
+///
+/// `Open` if there is no store that can be copied, `Refused` if `to` exists or cannot be
+/// written, `Inconsistent` if the copy is damaged.
 pub async fn backup(
     file: &Path,
     to: &Path,
@@ -55,13 +60,13 @@ pub async fn backup(
     }
     open::refuse_foreign_log(file)?;
     let part = Part::begin(to)?;
-    // From its root: SQLite takes a name that begins with `file:` for an address.
+    // An absolute path: SQLite takes a name that begins with `file:` for a URI.
     let written = std::path::absolute(&part.path)
         .ok()
         .and_then(|path| path.into_os_string().into_string().ok())
         .ok_or_else(|| {
             StoreError::Refused(format!(
-                "{}: SQLite takes names in UTF-8 only",
+                "cannot back up to {}: SQLite accepts only file names in UTF-8",
                 to.display()
             ))
         })?;
@@ -80,10 +85,10 @@ pub async fn backup(
     Ok(Backup { bytes, ..contents })
 }
 
-/// Between two looks at how far the copy is.
+/// The interval at which the progress is reported.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// It never writes to what it reads, and stamps nothing, which would ask the clock.
+/// A read-only connection. It assigns no stamps, so the clock does not matter.
 fn connect(file: PathBuf) -> Result<Connection, StoreError> {
     Opening::to_read(file, Arc::new(SystemClock)).open()
 }
@@ -103,7 +108,7 @@ async fn copy(source: Connection, to: String, mut look: impl FnMut()) -> Result<
     }
 }
 
-/// Ends a copy that nobody waits for any more.
+/// Ends a copy whose caller has gone away.
 struct Interrupt(InterruptHandle);
 
 impl Drop for Interrupt {
@@ -121,7 +126,7 @@ const COUNTED: [&str; 6] = [
     "messages",
 ];
 
-/// What the copy holds; one that is damaged is an error.
+/// Reads the contents of the copy. A damaged copy is an error.
 fn look_into(copy: PathBuf) -> Result<Backup, StoreError> {
     let connection = connect(copy)?;
     let mut check = connection.prepare(CHECK)?;
@@ -131,7 +136,7 @@ fn look_into(copy: PathBuf) -> Result<Backup, StoreError> {
         if text != "ok" {
             return Err(StoreError::Inconsistent {
                 what: format!(
-                    "the copy does not pass SQLite's check ({text}): the file that was copied is damaged"
+                    "the copy fails SQLite's integrity check ({text}): the source file is damaged"
                 ),
             });
         }
@@ -154,7 +159,7 @@ fn look_into(copy: PathBuf) -> Result<Backup, StoreError> {
     Ok(contents)
 }
 
-/// The copy until it is whole: a file of its owner's only, removed if it comes to nothing.
+/// The incomplete copy: a file that only its owner can read, removed if the backup fails.
 struct Part {
     path: PathBuf,
     kept: bool,
@@ -176,11 +181,11 @@ impl Part {
             .map_err(|error| {
                 StoreError::Refused(if error.kind() == io::ErrorKind::AlreadyExists {
                     format!(
-                        "{} is there: a backup to this name is under way, or was cut off; if none runs, remove it",
+                        "{} exists: a backup to this name is running or was interrupted. If none is running, remove the file",
                         path.display()
                     )
                 } else {
-                    format!("cannot make {}: {error}", path.display())
+                    format!("cannot create {}: {error}", path.display())
                 })
             })?;
         Ok(Self { path, kept: false })
@@ -190,7 +195,8 @@ impl Part {
         self.path.metadata().map_or(0, |file| file.len())
     }
 
-    /// Durably: what is named was written to the disk before, and the name after it.
+    /// Gives the copy its name, durably: its bytes are on the disk before, and the name
+    /// afterwards.
     fn keep_as(mut self, to: &Path) -> Result<(), StoreError> {
         let fail = |error: io::Error| {
             StoreError::Refused(format!("cannot write {}: {error}", to.display()))
@@ -213,7 +219,7 @@ impl Part {
 impl Drop for Part {
     fn drop(&mut self) {
         if !self.kept {
-            // What stays is refused by name at the next backup.
+            // If the file stays, the next backup refuses it by name.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -222,7 +228,8 @@ impl Drop for Part {
 fn rename_to_new(from: &Path, to: &Path) -> Result<(), StoreError> {
     let renamed = rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE);
     let renamed = match renamed.map_err(io::Error::from) {
-        // A file system that knows no such rename, as some on a network: look, then rename.
+        // Some file systems, such as network ones, do not support this rename: check first,
+        // then rename.
         Err(error)
             if matches!(
                 error.kind(),
@@ -247,7 +254,7 @@ fn rename_to_new(from: &Path, to: &Path) -> Result<(), StoreError> {
 
 fn taken(to: &Path) -> StoreError {
     StoreError::Refused(format!(
-        "{} is there already: a backup never replaces a file, name another",
+        "{} already exists: a backup never replaces a file. Choose another name",
         to.display()
     ))
 }

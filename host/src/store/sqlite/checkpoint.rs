@@ -1,6 +1,6 @@
 //! Moves committed pages from the log into the file, on a thread and a connection of its
-//! own: the writer never waits for the file to be tidied, but where the log grew past a
-//! bound. Nothing is done while nothing is written.
+//! own. The writer does not wait for checkpoints unless the log has grown past a limit.
+//! Nothing is done while nothing is written.
 
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,14 +22,14 @@ const PAGE_BYTES: &str = "pragma page_size";
 
 const EVERY: Duration = Duration::from_millis(limits::CHECKPOINT_EVERY_MS);
 
-/// How long a checkpoint waits for others. The longer ones wait with the write lock in
-/// hand: for a long read, as a backup's, it would hold up the writer.
+/// How long a checkpoint waits for other connections. The longer ones wait while holding
+/// the write lock, so a long read such as a backup's would hold up the writer.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// Between two words about checkpoints that fail for the same reason again and again.
+/// The interval between log lines about checkpoints that keep failing.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
-/// Counts commits, and wakes who waits for the next one.
+/// Counts commits, and wakes the thread that waits for the next one.
 #[derive(Default)]
 pub struct Commits {
     state: Mutex<Counted>,
@@ -39,7 +39,7 @@ pub struct Commits {
 #[derive(Default)]
 struct Counted {
     commits: u64,
-    /// Somebody sleeps until the next one: only then a commit wakes anybody.
+    /// A thread waits for the next commit. Otherwise a commit wakes none.
     is_awaited: bool,
     is_closed: bool,
 }
@@ -57,13 +57,13 @@ impl Commits {
         }
     }
 
-    /// The store is closed: there is none any more.
+    /// Notes that the store is closed: no further commits follow.
     pub fn close(&self) {
         self.state().is_closed = true;
         self.changed.notify_all();
     }
 
-    /// Sleeps until there is one past these. Whether the store is open still.
+    /// Waits for a commit after `seen`. Returns whether the store is still open.
     fn past(&self, seen: u64) -> bool {
         let mut state = self.state();
         state.is_awaited = true;
@@ -74,7 +74,7 @@ impl Commits {
         !state.is_closed
     }
 
-    /// Sleeps for so long. Whether the store is open still.
+    /// Waits for this time. Returns whether the store is still open.
     fn rest(&self, time: Duration) -> bool {
         let rests = |state: &mut Counted| !state.is_closed;
         let rested = self.changed.wait_timeout_while(self.state(), time, rests);
@@ -87,7 +87,7 @@ impl Commits {
     }
 }
 
-/// Begins to move what is committed. It ends with the store.
+/// Starts moving commits into the file. The thread ends with the store.
 pub fn start(db: &Db) {
     let (opening, commits) = (db.opening().clone(), Arc::clone(db.counted()));
     thread::Builder::new()
@@ -102,13 +102,14 @@ fn keep_moving(opening: &Opening, commits: &Commits) {
     let mut told: Option<Instant> = None;
     let mut seen = 0;
     let mut rest = EVERY;
-    // A log that stayed large is shortened without a further commit.
+    // A log that stayed large is truncated even without a further commit.
     while (is_large(&log) || commits.past(seen)) && commits.rest(rest) {
         let began = Instant::now();
         let now = commits.count();
         let done = Mover::of(&mut mover, opening).and_then(|mover| {
             if now == seen {
-                // Giving back so much of a file takes a while: not while others write.
+                // Truncating a large file takes a while, so it is not done while there
+                // are writes.
                 mover.truncate()
             } else {
                 mover.pass()
@@ -120,9 +121,9 @@ fn keep_moving(opening: &Opening, commits: &Commits) {
                 told = None;
             }
             Err(error) => {
-                // The log grows until a later one gets through; nothing is lost by it.
+                // The log grows until a later checkpoint succeeds. No data is lost.
                 if told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
-                    tracing::warn!(%error, "a checkpoint did not get through; it is tried again");
+                    tracing::warn!(%error, "checkpoint failed, retrying");
                     told = Some(Instant::now());
                 }
                 mover = None;
@@ -136,8 +137,12 @@ fn is_large(log: &Path) -> bool {
     std::fs::metadata(log).is_ok_and(|log| log.len() > limits::LOG_BYTES)
 }
 
-/// Moves all that is committed into the file, and forgets the log, unless somebody
-/// reads it right now: then a later one does.
+/// Moves all committed pages into the file and empties the log. If a read is using the
+/// log all the time, a later checkpoint does so.
+///
+/// # Errors
+///
+/// The error of the connection.
 pub async fn empty_log(db: &Db) -> Result<(), StoreError> {
     let opening = db.opening().clone();
     let mut mover = beside(move || Mover::open(&opening)).await?;
@@ -160,7 +165,7 @@ pub async fn empty_log(db: &Db) -> Result<(), StoreError> {
     .await
 }
 
-/// A connection that moves the log into the file.
+/// A connection that runs checkpoints.
 struct Mover {
     connection: Connection,
     page_bytes: u64,
@@ -177,7 +182,7 @@ impl Mover {
         })
     }
 
-    /// The one that is there, or else another.
+    /// Returns the connection, opening one if there is none.
     fn of<'m>(mover: &'m mut Option<Self>, opening: &Opening) -> Result<&'m Self, StoreError> {
         match mover {
             Some(mover) => Ok(mover),
@@ -185,7 +190,8 @@ impl Mover {
         }
     }
 
-    /// Whether others were in its way, and how many pages the log has.
+    /// Runs a checkpoint. Returns whether other connections prevented it from finishing,
+    /// and the number of pages in the log.
     fn checkpoint(&self, how: &str) -> Result<(bool, u64), StoreError> {
         let (is_busy, pages): (bool, i64) = self
             .connection
@@ -195,11 +201,11 @@ impl Mover {
 
     fn pass(&self) -> Result<(), StoreError> {
         let (_, pages) = self.checkpoint(PASSIVE)?;
-        // A log that never rests is never reused from its start: past a size the
-        // writer waits once, and begins anew.
+        // A log that is always in use is never reused from its start. Past a limit the
+        // writer waits once, and then starts over.
         if pages * self.page_bytes > limits::LOG_BYTES {
-            // It waits until all is moved: what was written during the first pass goes in
-            // a second one, and so on, so that little is left for which it waits.
+            // A restart waits until everything is moved. Pages that are written during
+            // the first pass go in a second one, and so on, so that the wait is short.
             for _ in 0..limits::CHECKPOINT_PASSES {
                 self.checkpoint(PASSIVE)?;
             }
@@ -219,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_is_woken_by_a_commit_and_by_the_end() {
+    fn a_waiting_thread_is_woken_by_a_commit_and_by_closing() {
         let commits = Arc::new(Commits::default());
         let past = |seen| {
             let commits = Arc::clone(&commits);
@@ -235,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_committed_before_is_not_waited_for() {
+    fn an_unseen_commit_ends_the_wait_at_once() {
         let commits = Commits::default();
         commits.add();
         assert!(commits.past(0));

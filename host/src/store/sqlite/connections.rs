@@ -1,4 +1,4 @@
-//! How connections to the file are opened, and what each is set to.
+//! Opens connections to the file, with their settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,44 +12,45 @@ use crate::clock::SharedClock;
 use crate::limits;
 use crate::store::StoreError;
 
-/// How a connection is opened. What one is set to stands here, for all of them.
+/// How to open a connection. All settings are here.
 #[derive(Clone)]
 pub struct Opening {
     file: PathBuf,
     clock: SharedClock,
     writes: bool,
-    /// Pages that the file may have; 0: as many as the disk has room for. Connections
-    /// that come later have the same bound.
+    /// The maximum number of pages of the file. 0: as many as fit on the disk. Later
+    /// connections have the same limit.
     max_pages: Arc<AtomicU32>,
 }
 
-/// Bytes of a page of a file that is made now; one that is there keeps its own. Whole pages
-/// go to the log and are synced, and most rows are far smaller than one: it is SQLite's own
-/// default.
+/// Bytes of a page of a new file; an existing file keeps its own size. Whole pages are
+/// written to the log and synced, and most rows are much smaller than a page. This is
+/// SQLite's own default.
 const PAGE_BYTES: u32 = 4 << 10;
 
-/// As many pages as SQLite lets a file have.
+/// The maximum number of pages that SQLite allows.
 const MOST_PAGES: u32 = 4_294_967_294;
 
-/// What every connection is set to.
+/// The settings of every connection.
 const SETTINGS: [(&str, &str); 7] = [
-    // An answer says that the commit is on the disk: with less than this, it may be gone
-    // when the power was.
+    // An answer means that the commit is on the disk. With a lower level, a power cut may
+    // lose it.
     ("synchronous", "full"),
-    // SQLite looks after references only where a connection asks for it.
+    // SQLite checks foreign keys only on connections that ask for it.
     ("foreign_keys", "on"),
-    // The checkpointer moves the log: a commit never waits for the file to be tidied.
+    // The checkpointer moves the log. A commit never waits for a checkpoint.
     ("wal_autocheckpoint", "0"),
-    // What is removed is overwritten, so that it is gone from the file too.
+    // Removed data is overwritten, so that it is gone from the file too.
     ("secure_delete", "on"),
-    // What is sorted is of people: it lies in no file outside the data folder, and asks a
-    // full disk for nothing.
+    // Sorted data may be personal: it must not be written to files outside the data folder,
+    // and must not need space on a full disk.
     ("temp_store", "memory"),
-    // KiB of pages that a connection has at hand, which is what less than 0 means: the upper
-    // pages of every tree, and those that were written last. Each thread has its own.
+    // The page cache of a connection in KiB, which a negative number means: enough for the
+    // upper pages of every tree and those that were written last. Each thread has its own
+    // cache.
     ("cache_size", "-16000"),
-    // Pages are read by calls: of a mapped file, a page that the disk does not give is a
-    // signal that ends the process, where a call is one error.
+    // Pages are read with system calls. If a page of a mapped file cannot be read, a signal
+    // ends the process; a failed call is one error.
     ("mmap_size", "0"),
 ];
 
@@ -70,16 +71,21 @@ impl Opening {
         }
     }
 
-    /// Where SQLite keeps the log of the file.
+    /// Returns the path of the file's log.
     pub fn log(&self) -> PathBuf {
         log_of(&self.file)
     }
 
-    /// What connections that come later may let the file grow to.
+    /// Limits the pages of the file on connections that are opened later.
     pub fn note_bound(&self, pages: u32) {
         self.max_pages.store(pages, Ordering::Relaxed);
     }
 
+    /// Opens a connection with all settings.
+    ///
+    /// # Errors
+    ///
+    /// The error of SQLite.
     pub fn open(&self) -> Result<Connection, StoreError> {
         let access = if self.writes {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
@@ -92,10 +98,10 @@ impl Opening {
         connection.busy_timeout(Duration::from_secs(limits::STORE_BUSY_SECONDS))?;
         connection.set_prepared_statement_cache_capacity(limits::STORE_STATEMENTS);
         if self.writes {
-            // Before anything is in the file: later it changes nothing.
+            // Must be set before the file has contents; later it has no effect.
             connection.execute_batch(&format!("pragma page_size = {PAGE_BYTES}"))?;
-            // Who reads and who writes do not wait for each other, and a commit is one sync.
-            // The file remembers it: who only reads finds it so.
+            // Readers and writers do not wait for each other, and a commit is one sync. The
+            // mode is stored in the file, so read-only connections need not set it.
             connection.execute_batch("pragma journal_mode = wal")?;
             let pages = self.max_pages.load(Ordering::Relaxed);
             if pages > 0 {
@@ -107,7 +113,7 @@ impl Opening {
         }
         let clock = Arc::clone(&self.clock);
         let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-        // As in PostgreSQL: the wall clock of the feeds, and the greatest that is not null.
+        // As in PostgreSQL: the wall clock of the feeds, and the greatest non-null value.
         connection.create_scalar_function(
             "feed_now",
             0,
@@ -118,21 +124,25 @@ impl Opening {
             let (one, other): (Option<i64>, Option<i64>) = (numbers.get(0)?, numbers.get(1)?);
             Ok(one.max(other))
         })?;
-        // By bytes, as PostgreSQL calls that order.
+        // Compares bytes, like PostgreSQL's collation of this name.
         connection.create_collation("C", |one, other| one.as_bytes().cmp(other.as_bytes()))?;
         Ok(connection)
     }
 }
 
-/// Where SQLite keeps the log of this file.
+/// Returns the path of the log that SQLite keeps for this file.
 pub fn log_of(database: &Path) -> PathBuf {
     let mut log = database.as_os_str().to_owned();
     log.push("-wal");
     PathBuf::from(log)
 }
 
-/// Lets the file grow to this many pages by this connection, as a full disk would; 0: to
-/// any. One that is larger already does not grow.
+/// Limits the file to this many pages on this connection, as a full disk would. 0 lifts the
+/// limit. A file that is already larger does not grow.
+///
+/// # Errors
+///
+/// The error of the connection.
 pub fn bound(connection: &Connection, pages: u32) -> Result<(), StoreError> {
     let most = if pages == 0 { MOST_PAGES } else { pages };
     Ok(connection.execute_batch(&format!("pragma max_page_count = {most}"))?)

@@ -1,4 +1,4 @@
-//! One SQLite file: the thread that writes to it, and the few that read.
+//! One SQLite file, with the thread that writes to it and the few that read.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,12 +20,12 @@ pub struct Db {
     seen: Arc<Seen>,
     commits: Arc<Commits>,
     alone: Alone,
-    /// Nobody else opens the file as long as this is held.
+    /// While this lock is held, no other process opens the file.
     _lock: File,
 }
 
 impl Db {
-    /// The file is opened, and made where there is none, by the first that writes.
+    /// The first write opens the file, and creates it if it does not exist.
     pub fn open(file: &Path, lock: File, clock: SharedClock, seen: Arc<Seen>) -> Self {
         let opening = Opening::to_write(file.to_owned(), Arc::clone(&clock));
         let to_read = Opening::to_read(file.to_owned(), clock);
@@ -42,6 +42,10 @@ impl Db {
     }
 
     /// Reads in one snapshot.
+    ///
+    /// # Errors
+    ///
+    /// `Busy` if too many reads wait, and the errors of `steps`.
     pub async fn read<T, F>(&self, length: Length, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -50,8 +54,13 @@ impl Db {
         self.reading.run(length, ending(steps, End::Undo)).await
     }
 
-    /// Writes in one transaction. What is read in it is what it builds on, and a clock
-    /// read in it is later than any that an earlier one read.
+    /// Writes in one transaction. It sees all earlier writes, and a clock that it reads
+    /// is later than any that an earlier transaction read.
+    ///
+    /// # Errors
+    ///
+    /// `Busy` if too many writes wait, `Full` if there is no space, and the errors of
+    /// `steps`.
     pub async fn write<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -61,38 +70,38 @@ impl Db {
         self.writing.run(Length::Short, steps).await
     }
 
-    /// What the one host says that a file has.
+    /// Returns the state that the only host of a file shares.
     pub fn alone(&self) -> &Alone {
         &self.alone
     }
 
-    /// How its connections are opened.
+    /// Returns how connections are opened.
     pub(super) fn opening(&self) -> &Opening {
         &self.opening
     }
 
-    /// Bounds the file, as a full disk would. For tests; 0 lifts the bound.
+    /// Limits the pages of the file, as a full disk would. For tests. 0 lifts the limit.
     pub async fn limit_pages(&self, pages: u32) {
         self.opening.note_bound(pages);
         let bounded = self.writing.run(
             Length::Short,
             ending(
                 steps!(|tx| connections::bound(threads::connection(tx)?, pages)),
-                // The bound is the connection's, and stays.
+                // The limit belongs to the connection, and outlives the rollback.
                 End::Undo,
             ),
         );
         if let Err(error) = bounded.await {
-            tracing::warn!(%error, "the file has its bound only when it is opened again");
+            tracing::warn!(%error, "page limit not applied until the file is opened again");
         }
     }
 
-    /// How many commits there were since it was opened.
+    /// Returns the number of commits since the file was opened.
     pub fn commits(&self) -> u64 {
         self.commits.count()
     }
 
-    /// Who counts them, and wakes whom a commit concerns.
+    /// Returns the counter of commits, which wakes the checkpointer.
     pub(super) fn counted(&self) -> &Arc<Commits> {
         &self.commits
     }

@@ -1,12 +1,12 @@
-//! What a failure of SQLite means to the caller: no room, not now, or a defect.
+//! Classifies SQLite's errors for the caller: no space, not now, or a defect.
 
 use rusqlite::ffi;
 
 use crate::store::{Cause, StoreError};
 
-/// What SQLite's extended code says. A write that fails for want of room is FULL, or
-/// means that what SQLite maps cannot be made larger; any other that fails is a device's
-/// fault.
+/// Classifies an extended error code. A write that fails for lack of space gives FULL, or
+/// an error that the shared-memory file cannot grow. Any other failed write is a fault of
+/// the device.
 pub fn of(code: i32, cause: Cause) -> StoreError {
     match (code, code & 0xff) {
         (ffi::SQLITE_FULL | ffi::SQLITE_IOERR_SHMSIZE, _) => StoreError::Full,

@@ -1,5 +1,6 @@
-//! What only SQLite has: one file, one process. Connections and the threads that hold them,
-//! the log and its checkpoints, backup, opening. Operations are in `operations`.
+//! The parts of the store that only SQLite has: one file, one process. Connections and
+//! their threads, the log and its checkpoints, backup, and opening. The operations are in
+//! `operations`.
 
 mod alone;
 pub(super) mod backup;
@@ -23,13 +24,17 @@ use super::roles::DatabaseStore;
 use super::seen::{Seen, Sight};
 use crate::clock::SharedClock;
 
-/// Opens the store in this file, made if it does not exist. Beside it lie its
-/// log and a lock file by which a second process is refused.
+/// Opens the store in this file, and creates it if it does not exist. The log and a lock
+/// file, which keeps other processes out, lie beside it.
+///
+/// # Errors
+///
+/// `Open` if another process has the file or its schema cannot be used.
 pub async fn open(path: &Path, clock: SharedClock) -> Result<Arc<DatabaseStore>, StoreError> {
     open_seen(path, clock, Seen::nothing()).await
 }
 
-/// Opens it and compares it with what was seen of it last.
+/// Opens the store and compares it with the record of its last known state.
 pub(super) async fn open_seen(
     path: &Path,
     clock: SharedClock,
@@ -62,7 +67,7 @@ mod tests {
     use crate::store::operations;
     use crate::store::sql::Dialect;
 
-    /// A connection to a new file, as the thread has it that writes.
+    /// Opens a connection to a new file, as the writer thread has it.
     async fn connection() -> (tempfile::TempDir, Connection) {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("t.db");
@@ -82,8 +87,8 @@ mod tests {
         }
     }
 
-    /// Tables of which a workspace has few rows, as a plan names them: connections, agents,
-    /// builds and zones of rollups.
+    /// Tables with few rows per workspace, as a plan names them: connections, agents, and
+    /// the builds and zones of rollups.
     const FEW_OF_A_WORKSPACE: [&str; 4] = [
         "INDEX rollup_builds",
         "sqlite_autoindex_connections",
@@ -91,12 +96,12 @@ mod tests {
         "SEARCH z USING PRIMARY KEY",
     ];
 
-    /// A table that grows is never read from end to end: what is asked for
-    /// leads, and an index answers.
+    /// A growing table is never scanned from end to end: every query starts from its
+    /// parameters, and an index answers it.
     #[tokio::test]
-    async fn no_query_on_a_leads_way_reads_a_whole_table() {
+    async fn no_query_for_a_lead_scans_a_whole_table() {
         let (_folder, connection) = connection().await;
-        // Workspaces, their builds, and what few rows hang on each of these.
+        // Workspaces, their builds, and tables with a few rows for each of these.
         let small = [
             "connections",
             "store",
@@ -136,14 +141,14 @@ mod tests {
                 let scanned = detail.strip_prefix("SCAN ");
                 let table = scanned.and_then(|rest| rest.split(' ').next());
                 let fine = table.is_none_or(|table| {
-                    // A list within the query: what it reads has a line of its own.
+                    // A list in the query. The reads inside it have their own lines.
                     table.starts_with("(subquery-")
                         || listed.contains(&table)
                         || small.iter().any(|small| small.starts_with(table))
                 });
                 assert!(fine, "{detail}\n{sql}");
-                // An index that leads to all rows of a workspace is no better, nor is one
-                // that is made for the question.
+                // An index that leads to all rows of a workspace is no better, and neither
+                // is an automatic index.
                 let is_led = !detail.ends_with("(workspace_id=?)") && !detail.contains("AUTOMATIC");
                 let of_few = FEW_OF_A_WORKSPACE.iter().any(|few| detail.contains(few));
                 assert!(is_led || of_few, "{detail}\n{sql}");

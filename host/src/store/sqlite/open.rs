@@ -1,6 +1,6 @@
-//! Opens the store: takes the folder for itself and brings the schema up to date. A
-//! file that another process serves, that another version wrote, or that this SQLite
-//! could damage is refused with words that say what to do.
+//! Opens the store: locks the folder and brings the schema up to date. It refuses a file
+//! that another process serves, that another version wrote, or that this SQLite could
+//! damage, with an error that says what to do.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -22,11 +22,11 @@ use crate::store::migrations::SQLITE as MIGRATIONS;
 use crate::store::seen::Seen;
 use crate::store::sql::steps;
 
-/// The schema version of a file with the first migration. Versions before the first
+/// The schema version of a file with the first migration. Versions from before the first
 /// release counted from 1 and had other tables.
 const FIRST: usize = 100;
 
-/// The first version without the fault by which two connections that write and
+/// The first version of SQLite without the fault by which two connections that write and
 /// checkpoint at the same moment can damage the file.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
@@ -37,7 +37,12 @@ insert into store (one, id, last_lease)
 values (1, ?1, 0)
 on conflict do nothing";
 
-/// Held for as long as the store is open; the kernel lets go of it with the process.
+/// Locks the store for as long as the returned file is open. The kernel releases the lock
+/// when the process ends.
+///
+/// # Errors
+///
+/// `Open` if another process has the lock, or the lock file cannot be written.
 pub fn lock(database: &Path) -> Result<File, StoreError> {
     let path = database.with_extension("lock");
     let fail = |what: &str, error: std::io::Error| {
@@ -54,12 +59,12 @@ pub fn lock(database: &Path) -> Result<File, StoreError> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
-            // Who holds it is only told; that somebody does is certain.
+            // The holder's id is only informative; that there is a holder is certain.
             if file.read_to_string(&mut holder).is_err() || holder.trim().is_empty() {
                 holder = "unknown".to_owned();
             }
             return Err(StoreError::Open(format!(
-                "{} is served by another process (id {}): stop it first, or give this one another data folder",
+                "{} is served by another process (id {}): stop that process first, or use another data folder",
                 database.display(),
                 holder.trim()
             )));
@@ -73,9 +78,13 @@ pub fn lock(database: &Path) -> Result<File, StoreError> {
     Ok(file)
 }
 
-/// A file that was put in the place of another one must not lie beside that
-/// one's log: SQLite would write the log into it. A copy made by `backup` has
-/// never had a log, and its header says so.
+/// Refuses a restored file beside which the log of the previous file still lies: SQLite
+/// would write that log into it. The header of a copy made by `backup` shows that it has
+/// never had a log.
+///
+/// # Errors
+///
+/// `Open` if there is such a log.
 pub fn refuse_foreign_log(database: &Path) -> Result<(), StoreError> {
     let log = log_of(database);
     let log_bytes = std::fs::metadata(&log).map_or(0, |log| log.len());
@@ -83,25 +92,30 @@ pub fn refuse_foreign_log(database: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     Err(StoreError::Open(format!(
-        "{} is a copy that was put back, but beside it lies the log of the file that was there before, {} ({log_bytes} bytes), which would be written into it: move that log and the -shm beside it out of the folder, and start again",
+        "{} is a restored copy, but the log of the previous file, {} ({log_bytes} bytes), is still beside it, and SQLite would write it into the copy: move that log and its -shm file out of the folder, then start again",
         database.display(),
         log.display()
     )))
 }
 
-/// The file's format versions, which say how it is written. No service has it
-/// open yet: closing a file lets go of all locks that a process has on it.
+/// Reads the format versions in the file's header. Only called while no service has the file
+/// open, because closing a file releases all locks that a process has on it.
 fn has_had_a_log(database: &Path) -> bool {
     let mut head = [0; 20];
     let read = File::open(database).and_then(|mut file| file.read_exact(&mut head));
-    // Shorter than a header: it is new, or SQLite will say what is wrong with it.
+    // The file is shorter than a header: it is new, or SQLite will report what is wrong with
+    // it.
     read.is_err() || head[18] == WITH_A_LOG || head[19] == WITH_A_LOG
 }
 
 const WITH_A_LOG: u8 = 2;
 
-/// A file of a version that this program does not read is left as it is, byte for byte. What
-/// is no such file is told by who opens it.
+/// Refuses a file of a version that this program cannot read, and leaves it unchanged. Other
+/// errors are reported when the file is opened.
+///
+/// # Errors
+///
+/// `Open` if the file has such a version.
 pub fn refuse_other_version(database: &Path) -> Result<(), StoreError> {
     if std::fs::metadata(database).map_or(0, |file| file.len()) == 0 {
         return Ok(());
@@ -114,13 +128,17 @@ pub fn refuse_other_version(database: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Beside the file: where its store lives now.
+/// Returns the path of the note beside the file that says where the store has moved.
 fn moved_note(database: &Path) -> std::path::PathBuf {
     database.with_extension("moved")
 }
 
-/// Says that the store lives elsewhere now. Who serves both would have two stores
-/// that think they are one.
+/// Writes the note that the store has moved. If both copies were served, there would be two
+/// stores with the same id.
+///
+/// # Errors
+///
+/// `Open` if the note cannot be written.
 pub fn leave(database: &Path, to: &str) -> Result<(), StoreError> {
     let note = moved_note(database);
     let write = || {
@@ -133,11 +151,16 @@ pub fn leave(database: &Path, to: &str) -> Result<(), StoreError> {
     })
 }
 
+/// Refuses a file whose store was moved elsewhere.
+///
+/// # Errors
+///
+/// `Open` if there is a note of a move.
 pub fn refuse_moved(database: &Path) -> Result<(), StoreError> {
     let note = moved_note(database);
     match std::fs::read_to_string(&note) {
         Ok(to) => Err(StoreError::Open(format!(
-            "the store of {} was moved to {} and lives there: serve that one; to serve this file all the same, as it was before the move, remove {}",
+            "the store of {} was moved to {}: serve that database instead. To serve this file anyway, as it was before the move, remove {}",
             database.display(),
             to.trim(),
             note.display(),
@@ -150,7 +173,11 @@ pub fn refuse_moved(database: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Brings the schema up to date and answers the store's id.
+/// Brings the schema up to date and returns the store's id.
+///
+/// # Errors
+///
+/// `Open` if the schema cannot be used.
 pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
     let new = uuid_at(clock.now());
     db.write(ending(
@@ -160,8 +187,12 @@ pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
     .await
 }
 
-/// The file for somebody who reads all of it, with nobody else on it: its lock, its
-/// store's id, a connection. The schema is brought up to date.
+/// Opens the file for a reader that needs all of it and is alone on it. Brings the schema up
+/// to date, and returns the lock, the store's id and a connection.
+///
+/// # Errors
+///
+/// `Open` if another process has the file or its schema cannot be used.
 pub async fn alone(
     database: &Path,
     clock: &dyn Clock,
@@ -169,7 +200,7 @@ pub async fn alone(
     let lock = lock(database)?;
     refuse_foreign_log(database)?;
     refuse_other_version(database)?;
-    // Nothing is stamped, which would ask the clock.
+    // No stamps are assigned here, so the clock does not matter.
     let opening = Opening::to_write(database.to_owned(), Arc::new(SystemClock));
     let new = uuid_at(clock.now());
     let (id, connection) = beside(move || {
@@ -183,7 +214,7 @@ pub async fn alone(
     Ok((lock, id, connection))
 }
 
-/// In a transaction. A store that has no id yet gets this one.
+/// Runs in a transaction. A store without an id gets `new`.
 fn prepare_on(connection: &Connection, new: Uuid) -> Result<Uuid, StoreError> {
     check_version()?;
     migrate(connection)?;
@@ -195,7 +226,7 @@ fn prepare_on(connection: &Connection, new: Uuid) -> Result<Uuid, StoreError> {
 fn check_version() -> Result<(), StoreError> {
     if rusqlite::version_number() < OLDEST_SQLITE {
         return Err(StoreError::Open(format!(
-            "the SQLite in this binary is {}, which can damage a file under load: build it with 3.51.3 or newer",
+            "this binary contains SQLite {}, which can damage a file under load: build it with SQLite 3.51.3 or newer",
             rusqlite::version()
         )));
     }
@@ -206,7 +237,7 @@ fn migrate(connection: &Connection) -> Result<(), StoreError> {
     let done = migrations_done(schema_version(connection)?)?;
     for (number, sql) in MIGRATIONS.iter().enumerate().skip(done) {
         connection.execute_batch(sql)?;
-        // A pragma takes no parameters; what is put in is a number of ours.
+        // A pragma takes no parameters. The value is our own number.
         connection.execute_batch(&format!("pragma user_version = {}", FIRST + number))?;
     }
     Ok(())
@@ -216,7 +247,7 @@ fn schema_version(connection: &Connection) -> Result<i64, StoreError> {
     Ok(connection.query_row(SCHEMA_VERSION, [], |row| row.get(0))?)
 }
 
-/// How many migrations a file of this schema version has had.
+/// Returns how many migrations a file with this schema version has had.
 fn migrations_done(found: i64) -> Result<usize, StoreError> {
     if found == 0 {
         return Ok(0);
@@ -224,17 +255,21 @@ fn migrations_done(found: i64) -> Result<usize, StoreError> {
     let newest = FIRST + MIGRATIONS.len() - 1;
     match usize::try_from(found) {
         Ok(version) if version > newest => Err(StoreError::Open(format!(
-            "the database has schema version {found}, this program knows up to {newest}: start the newer version that wrote it"
+            "the database has schema version {found}, but this program supports versions up to {newest}: start the newer version that wrote it"
         ))),
         Ok(version) if version >= FIRST => Ok(version - FIRST + 1),
         _ => Err(StoreError::Open(format!(
-            "the database was written by a version from before the first release, whose files this one does not read (schema version {found}): export what you need with that version, or start with another data folder"
+            "the database was written by a version from before the first release, which this version cannot read (schema version {found}): export what you need with that version, or start with another data folder"
         ))),
     }
 }
 
-/// For who only reads it: a file from before the first release is refused by name. What a
-/// newer version added is not in the way.
+/// For read-only access: refuses a file from before the first release. Additions of a newer
+/// version do no harm.
+///
+/// # Errors
+///
+/// `Open` if the file is that old.
 pub fn refuse_old(connection: &Connection) -> Result<(), StoreError> {
     let found = schema_version(connection)?;
     let has_our_tables = usize::try_from(found).is_ok_and(|found| found >= FIRST);
@@ -246,7 +281,11 @@ pub fn refuse_old(connection: &Connection) -> Result<(), StoreError> {
 
 const NEWEST: &str = "select coalesce(max(last_us), 0) from feed_clock";
 
-/// The newest stamp of any feed.
+/// Returns the newest stamp of any feed.
+///
+/// # Errors
+///
+/// The same as [`Db::read`].
 pub async fn newest(db: &Db) -> Result<i64, StoreError> {
     db.read(
         Length::Short,
@@ -259,7 +298,7 @@ pub async fn newest(db: &Db) -> Result<i64, StoreError> {
     .await
 }
 
-/// Notes now and then how far the store is. Ends with the store.
+/// Records the newest stamp from time to time. Ends with the store.
 pub async fn keep_noting(db: Weak<Db>, seen: Arc<Seen>) {
     let mut noted = None;
     let mut tick = tokio::time::interval(Duration::from_secs(limits::SEEN_EVERY_SECONDS));
@@ -271,7 +310,7 @@ pub async fn keep_noting(db: Weak<Db>, seen: Arc<Seen>) {
         if noted == Some(commits) {
             continue;
         }
-        // What cannot be read now is read the next time.
+        // If it cannot be read now, it is read the next time.
         if let Ok(newest) = newest(&db).await {
             seen.note(newest);
             noted = Some(commits);

@@ -1,5 +1,5 @@
-//! Runs statements on a connection of SQLite, and reads their rows: ids are 16 bytes, JSON
-//! is text, times are microseconds.
+//! Runs statements on a SQLite connection and reads their rows: ids are 16 bytes, JSON is
+//! text, times are microseconds.
 
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{CachedStatement, Connection, Row, ToSql};
@@ -11,7 +11,7 @@ use crate::store::StoreError;
 use crate::store::row::{Column, Columns, unread};
 use crate::store::sql::{Arg, Text, Value};
 
-/// How many rows it changed.
+/// Returns how many rows the statement changed.
 pub fn execute(
     connection: &mut Connection,
     text: &Text,
@@ -20,7 +20,8 @@ pub fn execute(
     execute_each(connection, text, [args].into_iter())
 }
 
-/// Runs it for each of these rows of parameters; how many rows it changed.
+/// Runs the statement for each of these rows of parameters. Returns how many rows it
+/// changed.
 pub fn execute_each<'r, 'a: 'r>(
     connection: &mut Connection,
     text: &Text,
@@ -38,7 +39,7 @@ pub fn execute_each<'r, 'a: 'r>(
     Ok(changed)
 }
 
-/// Gives each row to `read`, until that wants no more.
+/// Passes each row to `read` until that returns false.
 pub fn query(
     connection: &mut Connection,
     text: &Text,
@@ -48,8 +49,8 @@ pub fn query(
     query_each(connection, text, [args].into_iter(), read)
 }
 
-/// Runs it for each of these rows of parameters, and gives each row that it finds to
-/// `read`, until that wants no more of these.
+/// Runs the statement for each of these rows of parameters. Passes each row that it finds
+/// to `read`, until that returns false for this row of parameters.
 pub fn query_each<'r, 'a: 'r>(
     connection: &mut Connection,
     text: &Text,
@@ -78,11 +79,11 @@ fn bind(
     args: &[Arg<'_>],
 ) -> Result<(), StoreError> {
     for (place, name) in text.names.iter().enumerate() {
-        // Mostly they come in the order in which the statement names them.
+        // Usually they are in the order in which the statement names them.
         let same = args.get(place).filter(|(known, _)| known == name);
         let value = same.or_else(|| args.iter().find(|(known, _)| known == name));
         let (_, value) = value.ok_or_else(|| StoreError::Inconsistent {
-            what: format!("a statement without its parameter `{name}`"),
+            what: format!("a statement lacks its parameter `{name}`"),
         })?;
         statement.raw_bind_parameter(place + 1, value)?;
     }

@@ -1,9 +1,9 @@
-//! The threads that hold connections to the file: one that writes, a few that read. An
-//! operation runs from its start to its end on its thread, in one transaction.
+//! The threads that hold connections to the file: one that writes and a few that read. An
+//! operation runs completely on one thread, in one transaction.
 //!
-//! A transaction that fails is rolled back; a connection that cannot roll back, or
-//! whose operation panicked, is closed, which does the same, and the next operation
-//! opens another. A read that nobody waits for any more is interrupted.
+//! A failed transaction is rolled back. A connection that cannot roll back, or whose
+//! operation panicked, is closed, which also rolls back; the next operation opens a new one.
+//! A read whose caller has gone away is interrupted.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -23,18 +23,18 @@ use crate::limits;
 use crate::store::StoreError;
 use crate::store::sql::Tx;
 
-/// What an operation does in its transaction.
+/// The steps of an operation in its transaction.
 pub type Steps<'t, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 't>>;
 
-/// How a transaction ends that went well.
+/// How a successful transaction ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Commit,
-    /// It is undone on purpose.
+    /// Rolled back on purpose.
     Undo,
 }
 
-/// An operation whose transaction always ends like this when it goes well.
+/// Returns an operation whose transaction always ends in this way if it succeeds.
 pub fn ending<T, F>(
     steps: F,
     end: End,
@@ -49,41 +49,49 @@ where
     }
 }
 
-/// How long a read may take beside others.
+/// How long a read may take, for scheduling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// A few rows that an index leads to.
+    /// A few rows, found by an index.
     Short,
-    /// A page of many rows. One thread is always left to short reads.
+    /// A page of many rows. One thread is always kept free for short reads.
     Long,
 }
 
-/// The connection of a transaction on one of these threads.
+/// Returns the SQLite connection of a transaction on one of these threads.
+///
+/// # Errors
+///
+/// `Inconsistent` if it is a PostgreSQL transaction.
 pub fn connection(tx: &mut Tx) -> Result<&mut Connection, StoreError> {
     match tx {
         Tx::Sqlite(connection) => Ok(connection),
         Tx::Postgres(_) => Err(StoreError::Inconsistent {
-            what: "a connection of another database".to_owned(),
+            what: "the connection is to another kind of database".to_owned(),
         }),
     }
 }
 
-/// Work beside the threads, with a connection of its own: it may block.
+/// Runs blocking work with a connection of its own, outside these threads.
+///
+/// # Errors
+///
+/// The errors of the work, and `Inconsistent` if it panicked.
 pub async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|error| {
         Err(StoreError::Inconsistent {
-            what: format!("work on the file of the store ended badly: {error}"),
+            what: format!("a task on the file of the store failed: {error}"),
         })
     })
 }
 
-/// Work for a thread: it takes the thread's transaction and answers to who waits.
+/// Work for a thread: it uses the thread's transaction and sends the answer.
 type Job = Box<dyn FnOnce(&mut Holder) + Send>;
 
-/// What a thread works with.
+/// The state of a thread.
 struct Holder {
     opening: Opening,
     tx: Option<Tx>,
@@ -91,7 +99,7 @@ struct Holder {
 }
 
 impl Holder {
-    /// The connection, opened where there is none.
+    /// Returns the connection, opening one if there is none.
     fn tx(&mut self) -> Result<&mut Tx, StoreError> {
         match &mut self.tx {
             Some(tx) => Ok(tx),
@@ -99,14 +107,14 @@ impl Holder {
         }
     }
 
-    /// Gives back the pages that the connection has at hand. Where that fails it keeps them.
+    /// Frees the pages that the connection caches. If that fails, they stay cached.
     fn rest(&mut self) {
         if let Some(Tx::Sqlite(connection)) = &mut self.tx {
             let _ = connection.execute_batch("pragma shrink_memory");
         }
     }
 
-    /// One transaction.
+    /// Runs one transaction.
     fn within<T>(
         &mut self,
         begin: &str,
@@ -149,21 +157,21 @@ fn batch(tx: &mut Tx, sql: &str) -> Result<(), StoreError> {
     Ok(connection(tx)?.execute_batch(sql)?)
 }
 
-/// What a future answers that waits for nothing.
+/// Returns the result of a future that awaits nothing.
 fn at_once<T>(mut future: Steps<'_, T>) -> Result<T, StoreError> {
     let mut context = Context::from_waker(Waker::noop());
     match future.as_mut().poll(&mut context) {
         Poll::Ready(result) => result,
         Poll::Pending => Err(StoreError::Inconsistent {
-            what: "an operation waited for something beside the store".to_owned(),
+            what: "an operation awaited something other than the store".to_owned(),
         }),
     }
 }
 
-/// What waits for threads, and threads that wait for work.
+/// The waiting work and the idle threads.
 struct Queue {
     state: Mutex<State>,
-    /// Threads that long work may have at once.
+    /// The maximum number of threads with long work.
     most_long: usize,
     most_waiting: usize,
 }
@@ -171,19 +179,19 @@ struct Queue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<(Length, Job)>,
-    /// The last one to come is the first to go: its connection is open, its pages are at
-    /// hand, and the others rest.
+    /// The last thread to become idle is the first to be woken: its connection is open and
+    /// its pages are cached, so the others can rest.
     idle: Vec<Thread>,
     long_running: usize,
     closed: bool,
 }
 
-/// What a thread is to do.
+/// What a thread does next.
 enum Next {
     Work(Length, Job),
-    /// Nothing came for as long as it was to wait.
+    /// No work came within the thread's patience.
     Rest,
-    /// There will be nothing more.
+    /// The queue is closed.
     End,
 }
 
@@ -210,7 +218,7 @@ impl Queue {
         Ok(())
     }
 
-    /// The next work for this thread, which waits for it this long at most.
+    /// Returns the next work for this thread. Waits for it at most this long.
     fn next(&self, patience: Option<Duration>) -> Next {
         let until = patience.map(|patience| Instant::now() + patience);
         let this = thread::current();
@@ -261,7 +269,7 @@ impl Queue {
     }
 }
 
-/// Has an idle thread look for work: one that is busy looks when it is done.
+/// Wakes an idle thread. Busy threads look for work when they are done.
 fn wake_one(mut state: MutexGuard<'_, State>) {
     let idle = state.idle.pop();
     drop(state);
@@ -270,14 +278,14 @@ fn wake_one(mut state: MutexGuard<'_, State>) {
     }
 }
 
-/// Threads of one kind.
+/// The threads of one kind.
 pub struct Threads {
     queue: Arc<Queue>,
     begin: &'static str,
 }
 
 impl Threads {
-    /// One thread that writes, and counts what it commits.
+    /// Starts the thread that writes. It counts its commits.
     pub fn writer(opening: Opening, commits: Arc<Commits>) -> Self {
         Self::start(
             "store-writer",
@@ -289,13 +297,13 @@ impl Threads {
         )
     }
 
-    /// Threads that read, each on a snapshot.
+    /// Starts the threads that read, each on a snapshot.
     pub fn readers(opening: Opening) -> Self {
         let threads = limits::STORE_READERS as usize;
         Self::start(
             "store-reader",
             opening,
-            // They never commit.
+            // Readers never commit.
             Arc::default(),
             threads,
             limits::STORE_READS_WAITING,
@@ -327,7 +335,11 @@ impl Threads {
         Self { queue, begin }
     }
 
-    /// Runs an operation in a transaction of its own, and waits for its answer.
+    /// Runs an operation in a transaction of its own and returns its result.
+    ///
+    /// # Errors
+    ///
+    /// `Busy` if the queue is full, and the errors of the operation.
     pub async fn run<T, F>(&self, length: Length, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -343,7 +355,7 @@ impl Threads {
             }
             let result = holder.within(begin, steps);
             watched.ends();
-            // Nobody may wait any more.
+            // The caller may have gone away.
             let _ = answer.send(result);
         });
         self.queue.push(length, job)?;
@@ -352,7 +364,7 @@ impl Threads {
         std::mem::forget(abandoned);
         result.unwrap_or_else(|_| {
             Err(StoreError::Inconsistent {
-                what: "an operation of the store ended badly".to_owned(),
+                what: "a store operation ended without a result".to_owned(),
             })
         })
     }
@@ -373,7 +385,7 @@ fn work(queue: &Queue, mut holder: Holder) {
                 let result = std::panic::catch_unwind(AssertUnwindSafe(|| job(&mut holder)));
                 queue.done(length);
                 if result.is_err() {
-                    tracing::error!("an operation of the store panicked");
+                    tracing::error!("store operation panicked");
                 }
                 patience = Some(rest);
             }
@@ -386,7 +398,7 @@ fn work(queue: &Queue, mut holder: Holder) {
     }
 }
 
-/// An operation on its thread, for who waits for it.
+/// The state of an operation, shared between its thread and its caller.
 #[derive(Default)]
 struct Running(Mutex<Stage>);
 
@@ -403,7 +415,7 @@ impl Running {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether somebody waits for it still.
+    /// Returns whether the caller still waits.
     fn begins(&self, holder: &mut Holder) -> bool {
         let mut stage = self.stage();
         if matches!(*stage, Stage::Over) {
@@ -420,14 +432,15 @@ impl Running {
     }
 }
 
-/// Dropped while an operation is waited for, it ends the operation.
+/// Ends the operation if the caller stops waiting.
 struct Abandoned<'a>(&'a Running);
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
         let mut stage = self.0.stage();
         if let Stage::Runs(handle) = &*stage {
-            // What runs is this operation: it takes the lock before another begins.
+            // This operation is the one that runs: it takes the lock before another can
+            // begin.
             handle.interrupt();
         }
         *stage = Stage::Over;
@@ -445,7 +458,7 @@ mod tests {
     use crate::clock::SystemClock;
     use crate::store::sql::steps;
 
-    /// It tells that it runs, and has no end.
+    /// Reports that it runs, and does not end.
     const ENDLESS: &str = "
 with recursive numbers (number) as (select told() union all select number + 1 from numbers)
 select count(*) from numbers";
@@ -459,7 +472,8 @@ select count(*) from numbers";
 
     type Operation = tokio::task::JoinHandle<Result<(), StoreError>>;
 
-    /// An operation that tells that it runs, and runs until the other end is dropped.
+    /// Starts an operation that reports that it runs, and that runs until the other end is
+    /// dropped.
     fn run(
         threads: &Arc<Threads>,
         length: Length,
@@ -502,14 +516,14 @@ select count(*) from numbers";
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn no_more_operations_wait_than_may() {
+    async fn the_queue_of_operations_is_bounded() {
         let (_folder, threads) = threads(1, 2);
         let (runs, began) = mpsc::channel();
         let (first, end) = run(&threads, Length::Short, &runs);
         began.recv().expect("it runs");
         for _ in 0..2 {
             let runs = runs.clone();
-            let job: Job = Box::new(move |_| runs.send(()).expect("the test hears it"));
+            let job: Job = Box::new(move |_| runs.send(()).expect("the test receives it"));
             let pushed = threads.queue.push(Length::Short, job);
             pushed.expect("there is room");
         }
@@ -523,7 +537,7 @@ select count(*) from numbers";
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_read_that_nobody_waits_for_is_interrupted() {
+    async fn an_abandoned_read_is_interrupted() {
         let (_folder, threads) = threads(1, 10);
         let (runs, began) = mpsc::channel();
         let own = Arc::clone(&threads);

@@ -1,10 +1,10 @@
-//! An adapter that does what its configuration says: `{"in": "send", "do":
-//! "trap"}` harms the host in one function, with `size` for how much. Each word
-//! is one way to do so; without one it is a plain adapter of a provider that
-//! speaks a little JSON.
+//! An adapter that misbehaves as its configuration asks: `{"in": "send", "do":
+//! "trap"}` harms the host in one function, with `size` for the amount. Each
+//! word is one kind of harm. Without a word it is a plain adapter of a provider
+//! that speaks a little JSON.
 //!
-//! [`VARIANT`] stands in the component as it is written here, so that a test
-//! makes another version of the adapter by changing those bytes.
+//! [`VARIANT`] is in the component as it is written here, so that a test can
+//! make another version of the adapter by changing those bytes.
 
 use std::hint::black_box;
 
@@ -17,8 +17,8 @@ use leadhost_sdk::{
 };
 
 /// `;` ends each field: name, version, the secret of the sender check (empty:
-/// no check), a host and a secret that it asks for (empty: none), the word that
-/// does no harm any more. Filled up with blanks.
+/// no check), a host and a secret that it requests (empty: none), the word that
+/// no longer does harm. Padded with blanks.
 static VARIANT: [u8; 160] = *b"misbehave-adapter-variant:misbehave-adapter;1.0.0;key;;;;                                                                                                       ";
 
 pub struct Misbehave;
@@ -126,7 +126,7 @@ impl Adapter for Misbehave {
                 return Ok(Webhook::from(Vec::new()).reply(Reply::text("moved").status(302)));
             }
             "events" => (0..size).map(|_| Event::other("one of many")).collect(),
-            // Each is bad in its own way, then comes a good one.
+            // Each is bad in another way; the last one is good.
             "bad" => {
                 let mut attribute = inbound("in", "sender");
                 attribute.attributes = vec![("colour".to_owned(), "{not json".to_owned())];
@@ -216,7 +216,7 @@ impl Adapter for Misbehave {
     }
 }
 
-/// A page of templates, in one of the ways in which it may be wrong.
+/// A page of templates with one of the possible faults.
 fn page(config: &Value, function: &str) -> Result<TemplatePage, Problem> {
     let size = size(config);
     let good = || Template::new("welcome", "pt_BR", "approved").text("Olá {{1}}");
@@ -279,7 +279,7 @@ fn bad_slot(mut request: HttpRequest) -> HttpRequest {
     request
 }
 
-/// The word for this function, after the harm that ends a call is done.
+/// Returns the word for this function, after doing any harm that ends the call.
 fn harm<'a>(function: &str, config: &'a Value) -> &'a str {
     let word = config["do"].as_str().unwrap_or("");
     if config["in"] != function || word == variant(5) {
@@ -304,7 +304,7 @@ fn size(config: &Value) -> usize {
     usize::try_from(config["size"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX)
 }
 
-/// A field of the variant, as it stands in the component by now.
+/// Returns a field of the variant in the running component.
 fn variant(field: usize) -> String {
     let text = String::from_utf8_lossy(black_box(&VARIANT));
     let fields = text.split_once(':').map_or("", |(_, fields)| fields);

@@ -1,12 +1,13 @@
-//! Leads of a size that no person has.
+//! Leads of excessive size.
 
 use leadhost_sdk::serde_json::json;
 use leadhost_sdk::{Item, Lead};
 
-/// A lead with `size` of what the word names, or with that of so many bytes.
+/// A lead with `size` pieces of what the word names, or with one of this many
+/// bytes.
 pub fn excessive(word: &str, size: usize) -> Lead {
     let mut lead = Lead::new();
-    // One that is taken, where the word is about something else.
+    // A valid phone, if the word is about something else.
     lead.phones.push("11987654321".to_owned());
     match word {
         "phones" => lead.phones = (0..size).map(phone).collect(),
@@ -31,7 +32,7 @@ pub fn excessive(word: &str, size: usize) -> Lead {
     lead
 }
 
-/// So many leads, each with an id and a phone of its own.
+/// This many leads, each with its own id and phone.
 pub fn many(delivery: &str, size: usize) -> Vec<Item> {
     let lead = |number| {
         let lead = Lead::new().external_id(format!("{delivery}/{number}"));

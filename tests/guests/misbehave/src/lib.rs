@@ -1,10 +1,10 @@
-//! A converter that does what its configuration says: `{"do": "loop"}` and the
-//! like, with `size` for how much. Each word is one way to harm a host, or a
-//! look at what the host shows its guests. What harms in `describe`, which has
-//! no configuration, is a field of the variant.
+//! A converter that misbehaves as its configuration asks: `{"do": "loop"}` and
+//! the like, with `size` for the amount. Each word is one kind of harm to a
+//! host, or reports what the host shows its guests. The harm in `describe`,
+//! which has no configuration, is a field of the variant.
 //!
-//! [`VARIANT`] stands in the component as it is written here, so that a test
-//! makes another version of the converter by changing those bytes.
+//! [`VARIANT`] is in the component as it is written here, so that a test can
+//! make another version of the converter by changing those bytes.
 
 #![allow(
     clippy::print_stdout,
@@ -28,9 +28,9 @@ use leadhost_sdk::{
 };
 
 /// `;` ends each field: version, the secret of the sender check (empty: no
-/// check), where fetches go, the word that does no harm any more, what messages
-/// begin with, the harm in `describe` (see [`schema`]), and the word where the
-/// configuration has none. Filled up with blanks.
+/// check), the address of fetches, the word that no longer does harm, the prefix
+/// of messages, the harm in `describe` (see [`schema`]), and the default word
+/// for configurations without one. Padded with blanks.
 static VARIANT: [u8; 160] = *b"misbehave-variant:1.0.0;key;https://leads.example.com/v1/leads;;;;;                                                                                             ";
 
 pub struct Misbehave;
@@ -51,7 +51,8 @@ impl Converter for Misbehave {
 
     fn sender_checks(config: &Value) -> Result<SenderPolicy, Problem> {
         if variant(5).starts_with("schema") {
-            // So the host asks the schema whether the configuration is at fault.
+            // Then the host asks the schema whether the configuration is at
+            // fault.
             return Err(Problem::new("no policy"));
         }
         let word = word(config);
@@ -193,7 +194,7 @@ impl Converter for Misbehave {
                     String::from_utf8_lossy(&completion.state),
                     content_text(&completion.response.body)
                 );
-                // The second one is known by its place only.
+                // The second one is identified by its place only.
                 let second = Lead::new().message(format!("{message} too"));
                 let id = completion.external_id.clone();
                 let first = Lead::new().external_id(id).message(message);
@@ -216,7 +217,7 @@ fn word(config: &Value) -> String {
     }
 }
 
-/// The word, unless this variant has mended it.
+/// Returns the word, unless this variant has corrected it.
 fn harm(config: &Value) -> String {
     let word = word(config);
     if !word.is_empty() && word == variant(3) {
@@ -226,7 +227,7 @@ fn harm(config: &Value) -> String {
     }
 }
 
-/// A field of the variant, as it stands in the component by now.
+/// Returns a field of the variant in the running component.
 fn variant(field: usize) -> String {
     let text = String::from_utf8_lossy(black_box(&VARIANT));
     let fields = text.split_once(':').map_or("", |(_, fields)| fields);

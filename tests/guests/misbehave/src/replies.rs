@@ -1,11 +1,11 @@
-//! Replies that would give a secret away, sign what a stranger wants signed, or
-//! act in a browser.
+//! Replies that would reveal a secret, sign a stranger's text, or run in a
+//! browser.
 
 use leadhost_sdk::{
     Delivery, Reply, basic, hmac_hex, lit, literal_argument, secret, secret_argument,
 };
 
-/// The secret is the one that the query names in `of`, the text that in `text`.
+/// The query names the secret in `of` and the text in `text`.
 pub fn of(word: &str, delivery: &Delivery) -> Option<Reply> {
     let of = delivery.query_field("of").unwrap_or("key");
     let text = delivery.query_field("text").unwrap_or_default();

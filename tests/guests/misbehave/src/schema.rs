@@ -1,17 +1,17 @@
-//! Configuration schemas that cost more than they say. With each of them
-//! `sender-checks` refuses every configuration, so that a host that tries the
-//! component asks the schema.
+//! Configuration schemas that are more expensive than they look. With each of
+//! them `sender-checks` refuses every configuration, so that a host that tries
+//! the component evaluates the schema.
 
 use std::fmt::Write as _;
 
 use leadhost_sdk::serde_json::{Map, Value, json};
 
-/// The schema with this harm in it; a word without harm gives a plain one.
+/// Returns the schema with this harm; a word without harm gives a plain one.
 ///
 /// `schema-steps` takes 2^45 steps. `schema-pattern` has a regular expression
 /// that takes exponential time for a `word` of many `a`, and `schema-patterns`
-/// thousands that are large when compiled. `schema-chain` has references one
-/// behind the other, and `schema-self` one to itself. `schema-size` is long.
+/// thousands that are large when compiled. `schema-chain` has a chain of
+/// references, and `schema-self` one to itself. `schema-size` is long.
 pub fn with(harm: &str) -> String {
     match harm {
         "schema-steps" => steps(),
@@ -38,7 +38,7 @@ fn plain() -> Value {
     })
 }
 
-/// Each definition asks the next one twice.
+/// Each definition refers to the next one twice.
 fn steps() -> String {
     const DEEP: usize = 45;
     let mut definitions = Map::new();
@@ -50,7 +50,7 @@ fn steps() -> String {
     json!({"$ref": "#/$defs/a0", "$defs": definitions}).to_string()
 }
 
-/// The reference back keeps it from engines that need no more than one pass.
+/// The back reference rules out engines that need only one pass.
 fn pattern() -> String {
     let mut schema = plain();
     schema["properties"]["word"] = json!({"type": "string", "pattern": r"^((a|aa)+)+\1b$"});
@@ -61,7 +61,7 @@ fn patterns() -> String {
     let mut schema = r#"{"type": "object", "properties": {"#.to_owned();
     for number in 0..10_000 {
         let separator = if number == 0 { "" } else { "," };
-        // A string takes what is written.
+        // Writing to a string cannot fail.
         let _ = write!(
             schema,
             r#"{separator}"p{number}": {{"type": "string", "pattern": "^(\\p{{L}}{{1,40}}\\w{{1,40}}{number})+$"}}"#

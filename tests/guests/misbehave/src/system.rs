@@ -1,5 +1,5 @@
-//! What a guest with WASI can see of time, chance and the machine, and ways to
-//! keep the host's part of it busy. Without WASI there is nothing to see.
+//! What a guest with WASI can see of time, randomness and the machine, and ways
+//! to keep the host busy in WASI calls. Without WASI there is nothing to see.
 
 pub use seen::{ask_for_chance, ask_the_clock, flood, look_around, sleep};
 
@@ -14,7 +14,7 @@ mod seen {
     use chance::wasi::random::random::{get_random_bytes, get_random_u64};
     use leadhost_sdk::Conversion;
 
-    /// Of the standard library a guest hears of chance once only.
+    /// The standard library asks for randomness only once.
     #[allow(unsafe_code, clippy::all)]
     mod chance {
         wit_bindgen::generate!({
@@ -41,7 +41,7 @@ mod seen {
         }
     }
 
-    /// So many bytes at a time; a number each where it is 0.
+    /// This many bytes at a time; a number each if it is 0.
     pub fn ask_for_chance(bytes: usize) -> ! {
         loop {
             if bytes == 0 {
@@ -58,7 +58,7 @@ mod seen {
         }
     }
 
-    /// Writes lines of so many bytes to both streams.
+    /// Writes lines of this many bytes to both streams.
     pub fn flood(bytes: usize) -> ! {
         let line = "f".repeat(bytes.max(1));
         loop {

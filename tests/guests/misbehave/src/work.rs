@@ -8,7 +8,7 @@ pub fn for_ever() -> ! {
     }
 }
 
-/// So many rounds; then it ends well.
+/// Runs this many rounds and returns.
 pub fn burn(rounds: usize) -> u64 {
     let mut sum = 0_u64;
     for round in 0..rounds as u64 {
@@ -23,7 +23,7 @@ pub fn recurse(left: u64) -> u64 {
     recurse(left.wrapping_sub(1)).wrapping_add(here[7])
 }
 
-/// More memory, a mebibyte at a time, until there is none.
+/// Allocates memory, a mebibyte at a time, until that fails.
 pub fn grow_until_refused() -> ! {
     let mut kept: Vec<Vec<u8>> = Vec::new();
     loop {
@@ -31,8 +31,8 @@ pub fn grow_until_refused() -> ! {
     }
 }
 
-/// Page after page up to so many mebibytes, which the limit allows, and then
-/// each of them again and again.
+/// Touches page after page of this many mebibytes, which the limit allows, and then
+/// each of them again for ever.
 pub fn touch(mebibytes: usize) -> ! {
     const PAGE: usize = 4 << 10;
     let most = bytes(mebibytes) / PAGE;
@@ -47,7 +47,7 @@ pub fn touch(mebibytes: usize) -> ! {
     }
 }
 
-/// Writes the whole of so many mebibytes by one instruction, for ever.
+/// Writes all of this many mebibytes with one instruction, for ever.
 pub fn fill(mebibytes: usize) -> ! {
     let mut memory = vec![1_u8; bytes(mebibytes)];
     loop {
@@ -55,7 +55,7 @@ pub fn fill(mebibytes: usize) -> ! {
     }
 }
 
-/// Copies the one half of so many mebibytes to the other by one instruction, for ever.
+/// Copies one half of this many mebibytes to the other with one instruction, for ever.
 pub fn copy(mebibytes: usize) -> ! {
     let mut memory = vec![1_u8; bytes(mebibytes)];
     let half = memory.len() / 2;
@@ -64,7 +64,7 @@ pub fn copy(mebibytes: usize) -> ! {
     }
 }
 
-/// Where nothing is said: most of what an instance may have by default.
+/// The default: most of what an instance may have by default.
 fn bytes(mebibytes: usize) -> usize {
     let mebibytes = if mebibytes == 0 { 96 } else { mebibytes };
     mebibytes.saturating_mul(1 << 20)

@@ -1,4 +1,4 @@
-//! What may be asked, and what is refused.
+//! Valid and invalid parameters of the analytics API.
 
 use leadhost_tests::{Answer, Host, On};
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::{Board, DAY};
 
 leadhost_tests::on_every_store! {
-    what_cannot_be_understood_is_refused_with_what_to_write,
-    what_is_not_there_is_not_found,
-    what_is_understood_in_many_spellings_is_one_question,
-    who_says_nothing_hears_of_thirty_days_in_sao_paulo,
-    what_belongs_to_another_workspace_counts_nothing,
+    parameters_that_cannot_be_read_are_refused_with_the_expected_form,
+    unknown_things_are_not_found,
+    equivalent_spellings_are_one_question,
+    the_default_is_thirty_days_in_sao_paulo,
+    things_of_another_workspace_count_nothing,
     four_hundred_days_by_three_dimensions_are_answered,
-    every_answer_tells_the_rate_and_a_refusal_for_it_costs_nothing,
+    every_answer_shows_the_rate_and_a_rate_refusal_costs_nothing,
 }
 
 #[track_caller]
@@ -25,7 +25,7 @@ fn refused(answer: &Answer, what: &str) -> String {
     body["error"].as_str().expect("a sentence").to_owned()
 }
 
-async fn what_cannot_be_understood_is_refused_with_what_to_write(on: On) {
+async fn parameters_that_cannot_be_read_are_refused_with_the_expected_form(on: On) {
     let board = Board::new(on).await;
     for (query, said) in [
         ("from=", "`from` is a day such as"),
@@ -63,7 +63,7 @@ async fn what_cannot_be_understood_is_refused_with_what_to_write(on: On) {
         ("agent_ids=99999999999999999999", "`agent_ids`"),
         ("source=", "names of sources"),
         ("sources=site,,portal", "`sources`"),
-        // The first counts.
+        // The first value counts.
         ("tz=&tz=UTC", "IANA"),
     ] {
         for set in ["conversations", "tickets"] {
@@ -74,7 +74,7 @@ async fn what_cannot_be_understood_is_refused_with_what_to_write(on: On) {
     }
 }
 
-async fn what_is_not_there_is_not_found(on: On) {
+async fn unknown_things_are_not_found(on: On) {
     let board = Board::new(on).await;
     for target in [
         "conversations/hour",
@@ -96,7 +96,7 @@ async fn what_is_not_there_is_not_found(on: On) {
         let answer = board.get(target).await.expect(404).json();
         assert!(answer["error"].is_string(), "{target}");
     }
-    // Nobody learns anything without a key.
+    // Without a key nothing is revealed.
     for target in ["conversations/hour", "tickets/day?tz=x", "freshness"] {
         let ask = board.host.get(&format!("/v1/analytics/{target}"));
         ask.send().await.expect(401);
@@ -107,7 +107,7 @@ async fn what_is_not_there_is_not_found(on: On) {
     assert_eq!(post.header("allow"), "GET, HEAD");
 }
 
-async fn what_is_understood_in_many_spellings_is_one_question(on: On) {
+async fn equivalent_spellings_are_one_question(on: On) {
     let mut board = Board::new(on).await;
     board.people_write("voice", 2).await;
     board.host.advance(1).await;
@@ -148,7 +148,7 @@ async fn what_is_understood_in_many_spellings_is_one_question(on: On) {
     same("to=2030-01-15T11:45:00.000001Z", "to=2030-01-15T12:00:00Z").await;
 }
 
-async fn who_says_nothing_hears_of_thirty_days_in_sao_paulo(on: On) {
+async fn the_default_is_thirty_days_in_sao_paulo(on: On) {
     let mut board = Board::new(on).await;
     let nothing = board.told("conversations/day").await;
     assert_eq!(
@@ -176,7 +176,7 @@ async fn who_says_nothing_hears_of_thirty_days_in_sao_paulo(on: On) {
     assert_eq!(told["stale"], false);
     assert_eq!(told["data"][0]["period"], "2030-01-01");
     assert_eq!(told["data"][0]["conversations_started"], 1);
-    // The name of a zone is told as it was asked for.
+    // The answer names the zone as the request did.
     let alias = board.told("conversations/day?tz=Brazil/East").await;
     assert_eq!(alias["tz"], "Brazil/East");
     assert_eq!(alias["data"][0]["period"], "2030-01-15");
@@ -190,11 +190,11 @@ async fn who_says_nothing_hears_of_thirty_days_in_sao_paulo(on: On) {
     assert_eq!(ahead["as_of"], now);
 }
 
-async fn what_belongs_to_another_workspace_counts_nothing(on: On) {
+async fn things_of_another_workspace_count_nothing(on: On) {
     let mut board = Board::new(on).await;
     board.people_write("voice", 3).await;
     let other = board.host.workspace("other").await;
-    // What is now is not before now.
+    // The current time is not before itself.
     board.host.advance(1).await;
     board.count().await;
     let voice = board.declared.instance("voice");
@@ -239,7 +239,7 @@ async fn four_hundred_days_by_three_dimensions_are_answered(on: On) {
     }
 }
 
-async fn every_answer_tells_the_rate_and_a_refusal_for_it_costs_nothing(on: On) {
+async fn every_answer_shows_the_rate_and_a_rate_refusal_costs_nothing(on: On) {
     let host = Host::new(on).await;
     let few = host.workspace_with("few", |plan| plan.rate_limit = 4).await;
     let ask = |target: &str| {

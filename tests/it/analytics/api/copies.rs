@@ -1,4 +1,4 @@
-//! What need not be sent again, and how old it is.
+//! Conditional requests, and the age of the answers.
 
 use leadhost_tests::{Answer, On};
 use serde_json::{Value, json};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::{Board, DAY};
 
 leadhost_tests::on_every_store! {
-    who_has_the_answer_is_not_sent_it_again,
-    who_has_the_answer_is_told_so_without_the_counts,
-    another_question_has_another_tag,
-    what_changes_the_answer_changes_its_tag_and_nothing_else_does,
+    a_client_that_has_the_answer_is_not_sent_it_again,
+    a_304_is_answered_without_the_counts,
+    another_question_has_another_etag,
+    the_etag_changes_exactly_when_the_answer_changes,
     a_copy_is_known_in_every_coding_and_form,
-    freshness_says_what_the_answers_say,
+    freshness_agrees_with_the_answers,
 }
 
 const TARGET: &str = "conversations/day?to=2030-02-01";
@@ -20,7 +20,7 @@ async fn again(board: &Board, target: &str, tags: &str) -> Answer {
     board.ask(target).header("if-none-match", tags).send().await
 }
 
-async fn who_has_the_answer_is_not_sent_it_again(on: On) {
+async fn a_client_that_has_the_answer_is_not_sent_it_again(on: On) {
     let mut board = Board::new(on).await;
     board.people_write("voice", 2).await;
     board.count().await;
@@ -58,14 +58,14 @@ async fn who_has_the_answer_is_not_sent_it_again(on: On) {
     assert_eq!(head.header("x-data-as-of"), first.header("x-data-as-of"));
 }
 
-async fn who_has_the_answer_is_told_so_without_the_counts(on: On) {
+async fn a_304_is_answered_without_the_counts(on: On) {
     let mut board = Board::new(on).await;
     board.people_write("voice", 1).await;
     board.host.advance(DAY).await;
     board.count().await;
     let target = "conversations/day?to=2030-01-16";
     let tag = board.tag(target).await;
-    // The counts can be read no more.
+    // The counts are no longer readable.
     let broken = "update rollup_days set cells = 'broken'";
     let folder = board.host.folder.path();
     board.host.on.change(folder, broken).await;
@@ -74,7 +74,7 @@ async fn who_has_the_answer_is_told_so_without_the_counts(on: On) {
     board.get("freshness").await.expect(200);
 }
 
-async fn another_question_has_another_tag(on: On) {
+async fn another_question_has_another_etag(on: On) {
     let mut board = Board::new(on).await;
     board.people_write("voice", 1).await;
     board.count().await;
@@ -105,14 +105,15 @@ async fn another_question_has_another_tag(on: On) {
     assert_eq!(tags.len(), count, "{tags:?}");
 }
 
-async fn what_changes_the_answer_changes_its_tag_and_nothing_else_does(on: On) {
+async fn the_etag_changes_exactly_when_the_answer_changes(on: On) {
     let mut board = Board::new(on).await;
     board.people_write("voice", 1).await;
     board.count().await;
     let first = board.tag(TARGET).await;
     let short = board.tag("conversations/day").await;
 
-    // A round that finds nothing makes the copy younger, and no other.
+    // A round without changes renews the as-of of a fixed range and leaves its copy valid.
+    // A range that ends now has another answer.
     board.host.advance(600).await;
     board.count().await;
     let copy = again(&board, TARGET, &first).await.expect(304);
@@ -124,7 +125,7 @@ async fn what_changes_the_answer_changes_its_tag_and_nothing_else_does(on: On) {
     board.host.advance(2).await;
     again(&board, "conversations/day", &now).await.expect(200);
 
-    // What was written counts once it is counted.
+    // New messages count only after a round.
     board.people_write("voice", 1).await;
     again(&board, TARGET, &first).await.expect(304);
     board.count().await;
@@ -132,7 +133,8 @@ async fn what_changes_the_answer_changes_its_tag_and_nothing_else_does(on: On) {
     let second = second.header("etag").to_owned();
     assert_ne!(second, first);
 
-    // Thirteen idle hours are stale, and a round later fresh again.
+    // After thirteen idle hours the answer is stale, and fresh again after a
+    // round.
     board.host.advance(13 * 3_600).await;
     let old = again(&board, TARGET, &second).await.expect(200);
     assert_eq!(old.json()["stale"], true);
@@ -140,7 +142,7 @@ async fn what_changes_the_answer_changes_its_tag_and_nothing_else_does(on: On) {
     let fresh = again(&board, TARGET, &second).await.expect(304);
     assert_eq!(fresh.header("x-data-as-of"), board.host.now().text());
 
-    // Whom the workspace leaves out is part of the answer.
+    // The set of excluded agents is part of the answer.
     let file = super::FILE.replace("kind = \"human\"", "kind = \"human\"\ninternal = true");
     board.host.declare(&file).await;
     again(&board, TARGET, &second).await.expect(200);
@@ -174,7 +176,7 @@ async fn a_copy_is_known_in_every_coding_and_form(on: On) {
     assert_eq!(plain.headers.get_all("vary").iter().count(), 1);
 }
 
-async fn freshness_says_what_the_answers_say(on: On) {
+async fn freshness_agrees_with_the_answers(on: On) {
     let mut board = Board::new(on).await;
     let row = |set: &str, as_of: Value, stale: bool| json!({"metricset": set, "etl_job": format!("{set}_rollup"), "as_of": as_of, "stale": stale});
     let nothing = board.get("freshness").await.expect(200);

@@ -1,4 +1,4 @@
-//! How counts are grouped, narrowed and ordered.
+//! Grouping, filters and order of counts.
 
 use leadhost_tests::On;
 use serde_json::Value;
@@ -13,7 +13,8 @@ leadhost_tests::on_every_store! {
     rows_come_as_lines_when_asked_for,
 }
 
-/// Three weeks around a new year: an assistant, a person, an internal agent, sources.
+/// Three weeks around a new year, with an assistant, a person, an internal agent, and
+/// sources.
 async fn three_weeks(on: On) -> Board {
     let mut board = Board::new(on).await;
     // To 2030-12-27T12:00Z, a Friday.
@@ -83,7 +84,7 @@ async fn rows_are_by_period_and_by_what_is_asked_for(on: On) {
             "2031-01-01 portal ai: 2 0 0 0 0",
         ]
     );
-    // Weeks are named by their Mondays, also when the range begins later.
+    // A week is named by its Monday, even if the range begins later.
     let weeks = board
         .rows("conversations/week?from=2031-01-01&to=2031-01-06&agent_type=human")
         .await;

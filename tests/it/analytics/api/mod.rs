@@ -1,5 +1,5 @@
-//! Analytics as a data client meets it: what may be asked, what is counted, and
-//! what need not be sent again.
+//! The analytics API for a data client: parameters, counts, and conditional
+//! requests.
 
 mod asked;
 mod copies;
@@ -10,7 +10,7 @@ mod story;
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests};
 use serde_json::{Value, json};
 
-/// An assistant, a person, and an agent that is the workspace's own affair.
+/// An assistant, a person, and an internal agent.
 const FILE: &str = r#"
 [[instances]]
 name = "voice"
@@ -43,12 +43,12 @@ const DAY: i64 = 86_400;
 struct Board {
     host: Host,
     declared: Declared,
-    /// Contacts so far.
+    /// The number of contacts so far.
     contacts: u32,
 }
 
 impl Board {
-    /// Nothing happens by itself: time may pass in years.
+    /// Nothing runs in the background: the clock may move by years.
     async fn new(on: On) -> Self {
         Self::on(Host::start(Options::patient(on)).await).await
     }
@@ -64,9 +64,9 @@ impl Board {
         }
     }
 
-    // ---- what happens
+    // ---- events
 
-    /// So many people write for the first time.
+    /// This many people write for the first time.
     async fn people_write(&mut self, instance: &str, count: u32) {
         let events: Vec<Value> = (0..count)
             .map(|number| {
@@ -80,7 +80,7 @@ impl Board {
         ask.send().await.expect(200);
     }
 
-    /// A partner notifies somebody.
+    /// A partner sends a notification.
     async fn notify(&self, phone: &str, source: &str) {
         let body = json!({
             "name": "Ilda Prates",
@@ -98,7 +98,7 @@ impl Board {
         self.host.count_analytics().await;
     }
 
-    // ---- what is asked
+    // ---- requests
 
     fn ask(&self, target: &str) -> Ask {
         let key = format!("Bearer {}", self.declared.key("workspace"));
@@ -110,7 +110,7 @@ impl Board {
         self.ask(target).send().await
     }
 
-    /// The answer, which is as the interface says.
+    /// Returns the answer, after checking its form.
     async fn told(&self, target: &str) -> Value {
         let answer = self.get(target).await.expect(200);
         let body = answer.json();
@@ -121,7 +121,7 @@ impl Board {
         body
     }
 
-    /// Its rows in short: period and dimensions, then counts.
+    /// Returns its rows in short form: period and dimensions, then counts.
     async fn rows(&self, target: &str) -> Vec<String> {
         let body = self.told(target).await;
         let measures = measures(target);

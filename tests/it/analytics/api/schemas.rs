@@ -1,4 +1,4 @@
-//! The schemas of rows are true: what the service answers fits them.
+//! The schemas of rows are correct: the service's answers fit them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schemas"))
 }
 
-/// As it is committed.
+/// The committed schema.
 fn schema(name: &str) -> Value {
     let path = folder().join(format!("{name}.json"));
     let text = std::fs::read_to_string(&path);
@@ -51,7 +51,7 @@ fn fits(name: &str, rows: &[Value]) {
     for row in rows {
         assert_eq!(fit.complaint(row), None, "{name}: {row}");
     }
-    // And it says something: a row without one of its keys does not fit.
+    // The schema is not vacuous: a row without one of its keys does not fit.
     let first = rows[0].as_object().expect("an object");
     let needed = schema(name)["required"].clone();
     for key in needed.as_array().expect("a list") {

@@ -1,4 +1,4 @@
-//! The whole way: what happens to people, and what is counted of it.
+//! The whole path from events of people to counts.
 
 use leadhost_tests::{Host, On, until};
 use serde_json::{Value, json};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use super::{Board, text};
 
 leadhost_tests::on_every_store! {
-    what_happens_in_conversations_is_counted_where_they_began,
-    what_the_desk_does_is_counted_where_tickets_opened,
+    events_of_a_conversation_count_where_it_began,
+    work_of_the_desk_counts_where_the_tickets_opened,
 }
 
 const TODAY: &str = "from=2030-01-15&to=2030-01-16&group_by=source";
 
 impl Board {
-    /// Somebody who was notified writes back.
+    /// A notified person answers.
     async fn hears(&self, phone: &str) {
         let event = json!({"inbound": {"from": phone, "text": "Quero visitar"}});
         let ask = self.host.post(&self.declared.webhook("voice"));
@@ -31,7 +31,7 @@ impl Board {
         ask.send().await.expect(200).json()
     }
 
-    /// The only ticket, once it is there.
+    /// Returns the only ticket, as soon as it exists.
     async fn ticket(&self) -> String {
         until("a ticket is open", async || {
             let page = self.desk("GET", "/tickets", &Value::Null).await;
@@ -53,7 +53,7 @@ impl Board {
     }
 }
 
-async fn what_happens_in_conversations_is_counted_where_they_began(on: On) {
+async fn events_of_a_conversation_count_where_it_began(on: On) {
     let board = Board::on(Host::working(on).await).await;
     let (answers, silent) = ("+5511987650101", "+5511987650202");
     let lead = json!({"id": "L-1", "nome": "Ilda Prates", "telefone": answers});
@@ -84,7 +84,7 @@ async fn what_happens_in_conversations_is_counted_where_they_began(on: On) {
             &["2030-01-15 portal: 1 0 0 0 0", "2030-01-15 site: 1 1 0 1 0"],
         )
         .await;
-    // Nobody answers for two hours: people take over.
+    // Without an answer for two hours, people take over.
     board.host.pass(7_201).await;
     board.ticket().await;
     board
@@ -93,7 +93,7 @@ async fn what_happens_in_conversations_is_counted_where_they_began(on: On) {
             &["2030-01-15 portal: 1 0 1 0 1", "2030-01-15 site: 1 1 0 1 0"],
         )
         .await;
-    // A late answer is one.
+    // A late answer is an answer.
     board.hears(silent).await;
     board
         .is(
@@ -101,12 +101,12 @@ async fn what_happens_in_conversations_is_counted_where_they_began(on: On) {
             &["2030-01-15 portal: 1 1 0 0 1", "2030-01-15 site: 1 1 0 1 0"],
         )
         .await;
-    // Whatever came later counts where the conversation began.
+    // Later events count where the conversation began.
     let morning = "conversations/day?from=2030-01-15T12:00:00Z&to=2030-01-15T12:15:00Z";
     assert_eq!(board.rows(morning).await, ["2030-01-15: 2 2 0 1 1"]);
 }
 
-async fn what_the_desk_does_is_counted_where_tickets_opened(on: On) {
+async fn work_of_the_desk_counts_where_the_tickets_opened(on: On) {
     let board = Board::on(Host::working(on).await).await;
     board.notify("+5511987650303", "site").await;
     board.is("tickets/day", &[]).await;

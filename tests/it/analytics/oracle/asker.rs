@@ -1,5 +1,5 @@
-//! Who asks: a workspace of a host that analytics is asked about, and all that the
-//! export and the desk tell of it.
+//! A workspace of a host to which analytics questions are sent, and everything
+//! that its export and its desk contain.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct Asker<'a> {
     pub host: &'a Host,
     pub world: World,
     pub internal: AgentId,
-    /// Of those who were leads before they wrote, in their order.
+    /// The deals of contacts who were leads before they wrote, in their order.
     pub deals: Vec<DealId>,
     key: PlainKey,
     token: PlainKey,
@@ -26,7 +26,7 @@ pub struct Asker<'a> {
 
 impl<'a> Asker<'a> {
     pub async fn of(host: &'a Host) -> Self {
-        let store = Arc::clone(&host.app.store);
+        let store = Arc::clone(&host.app.core.store);
         let mut world = World::of(store, Arc::clone(&host.clock), Box::new(())).await;
         world.on = host.on.clone();
         let mut plan = plan("demo");
@@ -51,7 +51,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// An answer of analytics.
+    /// Requests an answer of analytics.
     pub async fn get(&self, path: &str) -> Answer {
         let target = format!("/v1/analytics/{path}");
         let answer = self.host.get(&target).bearer(&self.key).send().await;
@@ -59,7 +59,7 @@ impl<'a> Asker<'a> {
         answer
     }
 
-    /// Asks, and compares; the question, and what was answered.
+    /// Sends the question and checks the answer. Returns both.
     pub async fn check(&self, facts: &Facts, question: &Question) -> (String, String) {
         let path = question.path();
         let answer = self.get(&path).await;
@@ -77,7 +77,7 @@ impl<'a> Asker<'a> {
         (path, answer.text().to_owned())
     }
 
-    /// What there is, as it is exported and as the desk lists it.
+    /// Reads all facts from the export and the desk.
     pub async fn raw(&self) -> Facts {
         let mut tests = BTreeSet::new();
         for deal in self.rows("deals").await.values() {
@@ -128,7 +128,7 @@ impl<'a> Asker<'a> {
         ])
     }
 
-    /// All rows of an entity, by id.
+    /// Returns all rows of an entity by id.
     async fn rows(&self, entity: &str) -> HashMap<String, Value> {
         let mut rows = HashMap::new();
         let mut cursor = String::new();
@@ -146,7 +146,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// All tickets as the desk lists them.
+    /// Returns all tickets of the desk.
     pub async fn tickets(&self) -> Vec<Value> {
         let mut tickets = Vec::new();
         let mut cursor = String::new();
@@ -163,7 +163,7 @@ impl<'a> Asker<'a> {
     }
 }
 
-/// None of what is empty too: no dimension has such a value.
+/// Also `None` for an empty text: no dimension has such a value.
 fn text(row: &Value, name: &str) -> Option<String> {
     let text = row[name].as_str()?;
     (!text.is_empty()).then(|| text.to_owned())

@@ -1,7 +1,7 @@
-//! The days of zones as another library's rules have them.
+//! The days of zones by the rules of another library.
 //!
-//! A day begins with the first quarter of an hour in which its date is reached, and
-//! nothing that follows is of an earlier one.
+//! A day begins with the first quarter of an hour that reaches its date; after that no
+//! quarter belongs to an earlier day.
 
 use chrono::{DateTime, NaiveDate, Offset as _, TimeZone as _};
 use chrono_tz::Tz;
@@ -13,14 +13,14 @@ use super::question::{ERAS, Era};
 pub const QUARTER: i64 = 15 * 60 * 1_000_000;
 const OF_DAY: i64 = 96;
 
-/// The days of a range of time: each with the quarter that it begins in.
+/// The days of a time range, each with its first quarter.
 pub struct Days(Vec<(i64, NaiveDate)>);
 
 impl Days {
-    /// Those around these instants, in microseconds.
+    /// Returns the days around these instants, in microseconds.
     pub fn of(zone: &str, from: i64, to: i64) -> Self {
         let zone: Tz = zone.parse().expect("a zone of both libraries");
-        // Two days before, so that the first one is known.
+        // Two days earlier, so that the first day is known.
         let mut quarter = from.div_euclid(QUARTER) - 2 * OF_DAY;
         let last = to.div_euclid(QUARTER) + 2 * OF_DAY;
         let mut offset = offset_at(zone, quarter);
@@ -29,7 +29,7 @@ impl Days {
         while quarter < last {
             let next = quarter + OF_DAY;
             let after = offset_at(zone, next);
-            // Where a clock is shifted every quarter may begin a day.
+            // Around a clock change every quarter may begin a day.
             let is_shifted = after != offset;
             for at in quarter + 1..=next {
                 if is_shifted {
@@ -54,7 +54,7 @@ impl Days {
         self.0[place - 1].1
     }
 
-    /// Where a day begins, in microseconds.
+    /// Returns the beginning of a day, in microseconds.
     pub fn start(&self, day: NaiveDate) -> i64 {
         let place = self.0.partition_point(|(_, reached)| *reached < day);
         self.0[place].0 * QUARTER
@@ -76,14 +76,15 @@ fn date_at(quarter: i64, offset: i64) -> NaiveDate {
     date.date_naive()
 }
 
-/// The zones of both libraries whose rules are the same in this time.
+/// The zones for which both libraries have the same rules in this era.
 pub fn zones(era: &Era) -> Vec<String> {
     let mut names = zone::names();
     names.retain(|name| !UNKNOWN.contains(&name.as_str()) && !era.differ.contains(&name.as_str()));
     names
 }
 
-/// Names that only the service knows: what the database has for who has chosen none.
+/// Names that only the service knows: the time zone database's placeholder for an
+/// unset zone.
 const UNKNOWN: [&str; 1] = ["Factory"];
 
 #[test]
@@ -99,7 +100,7 @@ fn the_rules_of_two_libraries_differ_where_it_is_known_and_nowhere_else() {
     assert_eq!(differ, ERAS.map(|era| era.differ.to_vec()));
 }
 
-/// Days that are not of 24 hours and those beside them are looked at, and some others.
+/// Compares days that do not have 24 hours, their neighbours, and some others.
 fn differs(name: &str, era: &Era) -> bool {
     let own = Zone::named(name).expect("a zone");
     let (from, to) = era.instants();

@@ -1,11 +1,11 @@
-//! What analytics answers against a recomputation by other hands: from the rows of
-//! the export and of the desk, with the days of another library of time zones. Both
-//! stores answer the same bytes.
+//! An oracle for analytics: its answers against an independent recomputation, from
+//! the rows of the export and the desk, with the days of another time zone library.
+//! Both stores answer with the same bytes.
 //!
-//! Conversations begin anywhere in some years and, half of them, near days that
-//! zones have shifted; they are answered, or not, handed over, about test leads, of
-//! an internal agent, with and without a source. Meanwhile things change, zones get
-//! cubes, and in the end everything is counted anew.
+//! Conversations begin at any time in some years, half of them near days with a clock
+//! change. They are answered or not, handed over, about test leads, of an internal
+//! agent, with and without a source. Meanwhile rows change and zones get cubes, and
+//! at the end everything is counted again.
 
 mod asker;
 mod days;
@@ -21,11 +21,11 @@ use self::asker::Asker;
 use self::days::zones;
 use self::question::{ERAS, Question, Set};
 
-/// Questions beside one for each zone, in rounds.
+/// Questions in addition to one for each zone, in rounds.
 const ROUNDS: usize = 3;
 const QUESTIONS: usize = 50;
 
-/// Zones that are asked for often, so that their days are counted.
+/// Zones that are requested often, so that they get a cube.
 const FAVOURITES: [&str; 4] = [
     "America/Sao_Paulo",
     "Europe/Lisbon",
@@ -34,7 +34,7 @@ const FAVOURITES: [&str; 4] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_is_what_a_recomputation_says_on_both_stores() {
+async fn every_answer_equals_a_recomputation_on_both_stores() {
     let postgres = async {
         let on = On::postgres().await?;
         Some(answers(on).await)
@@ -50,7 +50,7 @@ async fn every_answer_is_what_a_recomputation_says_on_both_stores() {
     }
 }
 
-/// Questions and the bytes of their answers, each of them checked.
+/// Questions and the bytes of their checked answers.
 async fn answers(on: On) -> Vec<(String, String)> {
     let host = Host::new(on).await;
     let mut asker = Asker::of(&host).await;
@@ -78,7 +78,7 @@ async fn answers(on: On) -> Vec<(String, String)> {
         }
     }
     sums_agree(&asker).await;
-    // Counted anew, in other batches than before, everything is the same.
+    // Counted again, in other batches than before, everything is the same.
     let said = answers.split_off(answers.len() - QUESTIONS);
     for set in MetricSet::ALL {
         let rebuilt = host.store().rollup_rebuild(set, None).await;
@@ -93,7 +93,7 @@ async fn answers(on: On) -> Vec<(String, String)> {
     answers
 }
 
-/// That the days of a zone are counted changes no answer.
+/// A cube of a zone changes no answer.
 async fn favourites(asker: &Asker<'_>, chance: &mut Chance) {
     let cubes = "select count(distinct zone) from rollup_cubes";
     let raw = asker.raw().await;
@@ -112,10 +112,10 @@ async fn favourites(asker: &Asker<'_>, chance: &mut Chance) {
     assert!(asker.host.count(cubes).await >= 4);
 }
 
-/// Sums over days, weeks and months of a range that ends and begins with both are the
-/// same, in every zone of some, and grouped by anything.
+/// The sums over the days, weeks and months of a range are equal, in some zones and
+/// for every grouping, if the range begins and ends with a week and a month.
 async fn sums_agree(asker: &Asker<'_>) {
-    // From a Monday that is the first of a month to another.
+    // From a Monday that is the first of a month to another one.
     for range in [
         "from=2018-01-01&to=2018-10-01",
         "from=2029-10-01&to=2030-04-01",
@@ -150,7 +150,7 @@ async fn sums_agree(asker: &Asker<'_>) {
     }
 }
 
-/// A small generator, so that a run can be had again.
+/// A small random generator, so that a run can be repeated.
 pub struct Chance(u64);
 
 impl Chance {

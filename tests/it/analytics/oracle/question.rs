@@ -1,4 +1,4 @@
-//! Questions of any kind, and what the answer has to be.
+//! Questions of every kind, and the expected answers.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,30 +10,30 @@ use url::form_urlencoded::byte_serialize;
 use super::Chance;
 use super::days::{Days, QUARTER};
 
-/// A time that is asked about.
+/// A time range for questions.
 #[derive(Debug)]
 pub struct Era {
     first: (i32, u32, u32),
-    /// Days that questions begin in.
+    /// The number of days in which questions begin.
     days: u64,
-    /// Zones whose rules for it the two libraries have of different versions of the
-    /// database.
+    /// Zones for which the two libraries have rules from different versions of the
+    /// time zone database.
     pub differ: &'static [&'static str],
 }
 
 pub const ERAS: [Era; 2] = [
-    // What contacts wrote.
+    // The time of the contacts' messages.
     Era {
         first: (2017, 1, 1),
         days: 800,
         differ: &[],
     },
-    // The present of the tests.
+    // The present time of the tests.
     Era {
         first: (2029, 12, 20),
         days: 80,
-        // Canadian provinces that gave up shifting their clocks, and the months of
-        // Ramadan in Morocco, as the service's later version of the database has them.
+        // Canadian provinces that abolished clock changes, and the months of Ramadan
+        // in Morocco, by the service's later version of the database.
         differ: &[
             "Africa/Casablanca",
             "Africa/El_Aaiun",
@@ -58,7 +58,7 @@ impl Era {
         NaiveDate::from_ymd_opt(year, month, day).expect("a date")
     }
 
-    /// All that questions may be about, in microseconds.
+    /// The range of all questions, in microseconds.
     pub fn instants(&self) -> (i64, i64) {
         let first = self.first();
         (
@@ -99,7 +99,7 @@ pub struct Question {
     pub set: Set,
     pub granularity: &'static str,
     pub zone: String,
-    /// As they are asked for: dates, or instants.
+    /// As in the request: dates, or instants.
     from: String,
     to: String,
     group_by: Vec<&'static str>,
@@ -113,7 +113,7 @@ impl Question {
         let first = era.first() + Span::new(chance.below(era.days));
         let last = first + Span::new(*chance.of(&[1, 2, 7, 30, 90, 365, LONGEST]));
         let (from, to) = if chance.below(3) == 0 {
-            // Instants, and not always at a quarter of an hour.
+            // Instants that are not always at a quarter of an hour.
             let into = chance.micros(86_400_000_000);
             let at = |day: NaiveDate| time::Micros(midnight(day) + into).text();
             (at(first), at(last))
@@ -192,7 +192,7 @@ impl Question {
     }
 }
 
-/// What of a conversation or a ticket counts.
+/// The relevant fields of a conversation or a ticket.
 pub struct Fact {
     pub started: i64,
     pub agent: Option<i64>,
@@ -211,7 +211,7 @@ pub struct Expected {
     pub rows: Vec<Value>,
 }
 
-/// None before anything.
+/// `None` sorts first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     None,

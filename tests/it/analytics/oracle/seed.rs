@@ -1,5 +1,5 @@
-//! What happens in the workspace: contacts that write first, at any time; then
-//! notifications, one after the other, and what becomes of them.
+//! The events in the workspace: first contacts who write at any time, then
+//! notifications in sequence, and their outcomes.
 
 use leadhost::domain::contact::channel_keys;
 use leadhost::domain::deal::Stage;
@@ -21,7 +21,8 @@ use crate::store::world::{lead, object};
 
 const STRANGERS: usize = 2_000;
 const NOTIFIED: usize = 120;
-/// Every so many of the strangers are leads already, every second of them in a trial.
+/// One in this many of the strangers is a lead already; every second of those is a
+/// test lead.
 const LEADS: usize = 20;
 
 impl Asker<'_> {
@@ -70,7 +71,7 @@ impl Asker<'_> {
         item.deal_id.expect("a deal")
     }
 
-    /// A notification that is accepted and perhaps answered; time passes.
+    /// Sends a notification that is accepted and perhaps answered; time passes.
     async fn notify(&self, turn: usize, chance: &mut Chance) {
         let world = &self.world;
         let phone = phone(STRANGERS + turn);
@@ -103,7 +104,7 @@ impl Asker<'_> {
         }
     }
 
-    /// What time has come for.
+    /// Runs the work that is due.
     async fn elapse(&self) {
         for _ in 0..10 {
             let due = self.world.store.conversations_due(self.world.now(), 1_000);
@@ -119,8 +120,8 @@ impl Asker<'_> {
         panic!("time comes for something again and again");
     }
 
-    /// More of everything; appointments, tickets that are settled, a lead that turns
-    /// out a test, people who are erased.
+    /// More of everything: appointments, resolved tickets, a lead that turns out to
+    /// be a test, erased people.
     pub async fn change(&self, round: usize) {
         let mut chance = Chance(round as u64 + 1);
         for turn in 0..10 {
@@ -184,7 +185,7 @@ fn phone(person: usize) -> String {
     format!("+5511981{person:06}")
 }
 
-/// Somewhere in three years, or near a day that some zone has shifted.
+/// Anywhere in three years, or near a day with a clock change in some zone.
 fn instant(chance: &mut Chance) -> Micros {
     const ODD: [&str; 8] = [
         "2018-11-04T03:00:00Z",

@@ -97,7 +97,7 @@ pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world:
     let history = past(world, id).await.history;
     assert_eq!(history.len(), 1);
     assert_eq!(history[0].by, by.changed_by());
-    // Beside it one that came through the partner's connection.
+    // Next to it a deal that came through the partner's connection.
     world.advance(1).await;
     let of_lead = deal(world).await;
     let other = super::by(world, "Other").await;
@@ -117,7 +117,7 @@ pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world:
         let expect: Vec<_> = expect.iter().map(DealId::to_string).collect();
         assert_eq!(found, expect);
     }
-    // It is its maker's to change.
+    // Only the partner that made it may change it.
     let won = |by| DealPatch {
         status: Some(leadhost::domain::deal::Status::Won),
         ..wish(by, id)
@@ -164,7 +164,7 @@ pub async fn a_product_is_named_by_its_id_too(world: &World) {
     }
 }
 
-pub async fn with_a_message_a_conversation_begins_that_the_worker_sends(world: &World) {
+pub async fn a_deal_with_a_message_begins_a_conversation_that_the_worker_sends(world: &World) {
     let by = acme(world).await;
     let new = with_message(world, by);
     let (id, sent) = (new.id, new.message.as_ref().expect("one").message.id);
@@ -196,7 +196,8 @@ pub async fn a_refused_deal_leaves_nothing(world: &World) {
     for entity in [Entity::Deals, Entity::Contacts, Entity::Messages] {
         assert!(world.all(entity).await.is_empty());
     }
-    // Nor does the key remember it; and that the product is not known may be no reason.
+    // The key does not remember it either. With a bypass, an unknown product is no
+    // reason to refuse.
     let bypassing = NewDeal {
         bypass_product_check: true,
         ..refused
@@ -208,7 +209,7 @@ pub async fn a_refused_deal_leaves_nothing(world: &World) {
     assert_eq!(row["props"]["productExternalId"], "P-9");
 }
 
-pub async fn the_same_request_again_hears_the_same_and_makes_nothing(world: &World) {
+pub async fn a_repeated_request_gets_the_same_answer_and_creates_nothing(world: &World) {
     let by = acme(world).await;
     let claims = [
         claim(world, "create-deal", "a").await,
@@ -226,7 +227,7 @@ pub async fn the_same_request_again_hears_the_same_and_makes_nothing(world: &Wor
     };
     assert_eq!(created(&written[1]), DealCreated::Replayed(first.clone()));
     assert_eq!(created(&written[2]), DealCreated::KeyReused);
-    // And in a batch of its own, as long as the key is kept.
+    // And in another batch, as long as the key is kept.
     let later = world.commit(&[request(0), request(1)]).await;
     assert_eq!(created(&later[0]), DealCreated::Replayed(first));
     assert_eq!(created(&later[1]), DealCreated::KeyReused);

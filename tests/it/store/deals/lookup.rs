@@ -131,7 +131,7 @@ pub async fn deals_are_found_by_each_filter_newest_first(world: &World) {
         &newest_first[..1],
     )
     .await;
-    // All that are given must hold.
+    // All given conditions must hold.
     let both = DealFilter {
         partner: None,
         phone_key: phone.clone(),
@@ -238,7 +238,7 @@ pub async fn an_address_that_two_people_share_finds_the_deals_of_both(world: &Wo
     assert_eq!(paged, [third, second, first]);
 }
 
-pub async fn of_deals_that_are_long_the_newest_are_shown(world: &World) {
+pub async fn the_newest_of_long_deals_are_shown(world: &World) {
     let text = "x".repeat(limits::DEALS_BYTES / 3);
     let items = (0..4).map(|number| {
         let mut new = with_phone(world.known_as(&format!("L{number}")), "+551191");
@@ -258,7 +258,8 @@ pub async fn of_deals_that_are_long_the_newest_are_shown(world: &World) {
     newest.sort_by(|one, other| other.cmp(one));
     assert_eq!(ids(&find(world, filter.clone()).await), newest[..2]);
     world.advance(1).await;
-    // One that is longer than all may be is shown alone, and the store serves on.
+    // A deal longer than the bound for a page is shown alone, and the store still
+    // works.
     let mut new = with_phone(world.known_as("L9"), "+551191");
     new.deal_props = object(json!({"message": text.repeat(4)}));
     let outcome = world.long_items(vec![lead(new)]).await;

@@ -1,5 +1,5 @@
-//! What every store promises of deals: how they are found, and what partners do to
-//! them. Here are the short words that the clauses use.
+//! The promises of every store about deals: the search, and partners' changes.
+//! This file has the helpers of the clauses.
 
 pub mod creating;
 pub mod lookup;
@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::messages::{PHONE, number};
 use super::world::*;
 
-/// The partner whose connections the world's are.
+/// The partner of the world's connections.
 pub async fn acme(world: &World) -> ByPartner {
     by(world, "Acme").await
 }
@@ -34,7 +34,7 @@ fn as_partner(world: &World, partner: PartnerId) -> ByPartner {
     }
 }
 
-/// The workspace gets a second partner and a second product.
+/// Adds a second partner and a second product to the workspace.
 pub async fn grow(world: &World) {
     let mut plan = plan("demo");
     plan.partners.push("Other".to_owned());
@@ -47,7 +47,7 @@ pub async fn grow(world: &World) {
     applied.expect("the plan holds");
 }
 
-/// A lead of Acme's of the person with this number.
+/// A lead of Acme's from the person with this number.
 pub fn lead_of(world: &World, external_id: &str, to: &str) -> NewLead {
     let mut new = world.known_as(external_id);
     new.phones.push(number(to));
@@ -55,13 +55,13 @@ pub fn lead_of(world: &World, external_id: &str, to: &str) -> NewLead {
     new
 }
 
-/// The deal of a lead of the person whom notifications are to.
+/// Makes a deal of the person who gets the notifications.
 pub async fn deal(world: &World) -> DealId {
     let item = world.item(lead(lead_of(world, "L1", PHONE))).await;
     item.deal_id.expect("a deal")
 }
 
-/// Nothing is asked for yet.
+/// A change without any field.
 pub fn wish(by: ByPartner, deal: DealId) -> DealPatch {
     DealPatch {
         by,
@@ -90,7 +90,7 @@ pub async fn past(world: &World, deal: DealId) -> DealPast {
     past.expect("it reads").expect("the deal is there")
 }
 
-/// How far a feed's clock is. While time stands it moves by one a row.
+/// Returns a feed's clock. While time stands, it advances by one for each row.
 pub async fn clock(world: &World, entity: Entity) -> i64 {
     world.page(entity, 0, None, 1).await.clock
 }

@@ -1,4 +1,4 @@
-//! Partners note things of deals.
+//! Partners' notes on deals.
 
 use leadhost::domain::id::{DealId, DealLogId};
 use leadhost::domain::row::Entity;
@@ -77,7 +77,7 @@ pub async fn a_note_is_kept_whole_and_shown_in_part(world: &World) {
 
 pub async fn the_newest_notes_are_shown_and_all_are_kept(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
-    // Some together, some one by one.
+    // Some in one batch, some alone.
     let together = ["1", "2"].map(|subject| {
         let write = note(world, by, id, subject);
         Write::LogDeal(Box::new(write))
@@ -103,7 +103,7 @@ pub async fn the_newest_notes_are_shown_and_all_are_kept(world: &World) {
     assert_eq!(newest, ["6", "5", "4"]);
 }
 
-pub async fn nobody_else_notes_anything(world: &World) {
+pub async fn only_the_partner_of_a_deal_may_note_on_it(world: &World) {
     grow(world).await;
     let (own, id) = (acme(world).await, deal(world).await);
     let before = world.deal(id).await;
@@ -117,7 +117,7 @@ pub async fn nobody_else_notes_anything(world: &World) {
     assert!(past(world, id).await.logs.is_empty());
 }
 
-pub async fn the_same_note_again_hears_the_same_and_is_kept_once(world: &World) {
+pub async fn a_repeated_note_gets_the_same_answer_and_is_kept_once(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let claims = [
         claim(world, "log-deal", "a").await,

@@ -1,4 +1,4 @@
-//! Partners change deals, and sources go on sending them.
+//! Partners change deals while sources keep sending them.
 
 use leadhost::domain::deal::{Stage, Status};
 use leadhost::domain::delivery::ItemStatus;
@@ -32,7 +32,7 @@ fn to_status(by: ByPartner, deal: DealId, status: Status) -> DealPatch {
     }
 }
 
-pub async fn a_change_is_one_stamp_and_one_row_of_the_past(world: &World) {
+pub async fn a_change_is_one_stamp_and_one_history_row(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let before = clock(world, Entity::Deals).await;
     let all = || DealPatch {
@@ -57,7 +57,7 @@ pub async fn a_change_is_one_stamp_and_one_row_of_the_past(world: &World) {
     let shown = shown.expect("it reads").deals.remove(0);
     assert_eq!(shown.deal.owner_email.as_deref(), Some("olga@example.com"));
     assert_eq!(shown.property.external_id.as_deref(), Some("P-1"));
-    // It is so by now: nothing changes, and nothing is stamped.
+    // A change to the current values changes and stamps nothing.
     assert_eq!(patch(world, all()).await, KEPT);
     assert_eq!(clock(world, Entity::Deals).await, before + 1);
     let past = past(world, id).await;
@@ -84,7 +84,7 @@ pub async fn a_change_is_one_stamp_and_one_row_of_the_past(world: &World) {
     );
 }
 
-pub async fn a_deal_of_somebody_else_is_as_unknown_as_none(world: &World) {
+pub async fn another_partners_deal_is_as_unknown_as_a_missing_one(world: &World) {
     grow(world).await;
     let (own, id) = (acme(world).await, deal(world).await);
     let before = world.deal(id).await;
@@ -104,7 +104,7 @@ pub async fn a_deal_of_somebody_else_is_as_unknown_as_none(world: &World) {
     assert_eq!(world.deal(id).await, before);
 }
 
-pub async fn a_name_that_is_not_known_refuses_the_whole_wish(world: &World) {
+pub async fn an_unknown_name_refuses_the_whole_patch(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let before = world.deal(id).await;
     let product = DealPatch {
@@ -142,7 +142,7 @@ pub async fn a_deal_that_ends_ends_its_conversation(world: &World) {
     assert_eq!(row["deal_id"], json!(null));
 }
 
-pub async fn two_changes_of_one_batch_are_one_stamp_and_two_rows_of_the_past(world: &World) {
+pub async fn two_changes_of_one_batch_are_one_stamp_and_two_history_rows(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let before = clock(world, Entity::Deals).await;
     let wishes = [
@@ -160,7 +160,7 @@ pub async fn two_changes_of_one_batch_are_one_stamp_and_two_rows_of_the_past(wor
         (&json!("open"), &json!("negotiating"))
     );
     assert_eq!(clock(world, Entity::Deals).await, before + 1);
-    // Newest first, and no more than asked for.
+    // Newest first, and no more than requested.
     let all = past(world, id).await.history;
     let after = |change: &DealChange| change.changes[0].after.clone();
     let all: Vec<_> = all.iter().map(after).collect();
@@ -170,7 +170,7 @@ pub async fn two_changes_of_one_batch_are_one_stamp_and_two_rows_of_the_past(wor
     assert_eq!(newest.iter().map(after).collect::<Vec<_>>(), all[..1]);
 }
 
-pub async fn what_partners_change_together_is_all_in_the_past(world: &World) {
+pub async fn changes_that_partners_make_together_are_all_in_the_history(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let before = clock(world, Entity::Deals).await;
     let commit = async |stage: Stage| {
@@ -186,7 +186,7 @@ pub async fn what_partners_change_together_is_all_in_the_past(world: &World) {
     assert_eq!(clock(world, Entity::Deals).await, before + 3);
     let history = past(world, id).await.history;
     assert_eq!(history.len(), 3);
-    // Each began where the one before it ended.
+    // Each began where the previous one ended.
     for pair in history.windows(2) {
         assert_eq!(pair[0].changes[0].before, pair[1].changes[0].after);
     }
@@ -194,7 +194,8 @@ pub async fn what_partners_change_together_is_all_in_the_past(world: &World) {
     assert_eq!(row["stage_code"], history[0].changes[0].after);
 }
 
-/// Time passes for the conversation of a deal that its partner hands over, or ends.
+/// A conversation times out in the same batch in which its deal's partner hands the
+/// deal over or ends it.
 pub async fn time_and_a_partner_meet_in_one_batch(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let talk = out(world, "w1").await.conversation;
@@ -257,7 +258,7 @@ pub async fn a_source_leaves_what_a_partner_changed(world: &World) {
         newest["changes"],
         json!([{"field": "title", "before": "First", "after": "Second"}])
     );
-    // What it says again changes nothing, and is not in the past.
+    // A repeated update changes nothing, and is not in the history.
     let again = world.item(lead(new)).await;
     assert_eq!(again.status, ItemStatus::Duplicate);
     assert_eq!(super::past(world, id).await.history.len(), 2);

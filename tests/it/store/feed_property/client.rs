@@ -1,8 +1,7 @@
-//! A client that keeps the last form of each row, and whose pulls are of every
-//! manner that clients have: of any size of page, over the wire or not, from the
-//! greatest stamp that it has processed or that stamp cut to milliseconds or
-//! seconds, abandoned in the middle of a page, two at once, and left lying while
-//! the hosts begin again.
+//! A client that keeps the last form of each row. Its pulls vary in every way that
+//! clients' pulls do: any page size, over HTTP or not, from the greatest processed
+//! stamp or that stamp cut to milliseconds or seconds, abandoned in the middle of a
+//! page, two at once, and paused while the hosts restart.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -12,18 +11,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::feed::{Feed, Limit, Place, Row};
 use super::{Chance, Stepping};
 
-/// The ways to one feed.
+/// The access paths to one feed.
 pub struct Feeds {
     pub feeds: Vec<Feed>,
-    /// By which its rows are stamped; none where that is not looked at.
+    /// The clock that stamps its rows; `None` if that is not checked.
     pub clock: Option<Arc<Stepping>>,
 }
 
-/// Pages of few rows that a client pulls before it loses patience.
+/// The most small pages of a pull before the client abandons it.
 const PATIENCE: u64 = 30;
 const FEW: usize = 40;
 
-/// Of what is wrong the first are enough.
+/// The first faults are enough.
 const FAULTS: usize = 10;
 
 struct Pull {
@@ -36,10 +35,10 @@ struct Pull {
     abandoned_at: Option<usize>,
 }
 
-/// What a client keeps of the greatest stamp that it has processed.
+/// How precisely a client keeps the greatest stamp that it has processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
-    /// All of it, always: what comes late is lost to it for ever.
+    /// Always all of it: a late row is lost to it for ever.
     All,
     /// Sometimes milliseconds or seconds, so that it reads some rows again.
     Less,
@@ -48,9 +47,9 @@ pub enum Keeps {
 pub struct Client {
     chance: Chance,
     keeps: Keeps,
-    /// By a hash of the id: the stamp, and a hash of the text.
+    /// The stamp and a hash of the text, by a hash of the id.
     rows: HashMap<u64, (i64, u64)>,
-    /// Whose each stamp is.
+    /// The row of each stamp.
     stamps: HashMap<i64, u64>,
     greatest: Option<i64>,
     pulls: Vec<Pull>,
@@ -72,9 +71,9 @@ impl Client {
         }
     }
 
-    /// Pulls until the writers are done. At the very last what is under way is
-    /// ended, and once more everything is pulled that is new; before, it stays
-    /// where it is, for other hosts to go on with.
+    /// Pulls until the writers are done. In the last life it finishes its open
+    /// pulls and then pulls everything new once more; before, it leaves them open
+    /// for the next hosts.
     pub async fn poll(&mut self, feeds: &Feeds, done: &AtomicBool, is_last: bool) {
         while !done.load(Ordering::SeqCst) {
             self.turn(feeds).await;
@@ -87,7 +86,7 @@ impl Client {
         self.catch_up(feeds).await;
     }
 
-    /// Pulls all that is new by now.
+    /// Pulls everything that is new now.
     pub async fn catch_up(&mut self, feeds: &Feeds) {
         let place = Place::start(Limit::of(1_000), false);
         self.begin(0, place, None);
@@ -100,7 +99,7 @@ impl Client {
         }
     }
 
-    /// A page of a pull.
+    /// Reads one page of a pull.
     async fn turn(&mut self, feeds: &Feeds) {
         if self.pulls.is_empty() || (self.pulls.len() == 1 && self.chance.one_in(8)) {
             let way = self.chance.count(feeds.feeds.len());
@@ -136,7 +135,7 @@ impl Client {
         (Place::start(limit, chance.one_in(2)), abandoned_at)
     }
 
-    /// From the greatest stamp, of which it kept all digits, three or none.
+    /// Starts from the greatest stamp, kept with all digits, three or none.
     fn begin(&mut self, way: usize, place: Place, abandoned_at: Option<usize>) {
         let digits = match (self.keeps, self.chance.below(6)) {
             (Keeps::Less, 0) => 3,
@@ -191,7 +190,7 @@ impl Client {
             return;
         }
         self.pulls_ended += 1;
-        // Every page but the last is full, so that no pull outlasts what there was.
+        // Every page but the last is full, so that no pull is longer than its rows.
         if pull.pages > pull.rows.div_ceil(limit) + 1 {
             self.fault(format!("{} pages for {} rows", pull.pages, pull.rows));
         }
@@ -219,14 +218,14 @@ impl Client {
         }
     }
 
-    /// Rows that are not as this client knows them.
+    /// Returns how many rows differ from what this client knows.
     pub fn missed(&self, truth: &[Row]) -> usize {
         let known =
             |row: &&Row| self.rows.get(&hash(&row.id)) != Some(&(row.stamp, hash(&row.text)));
         truth.iter().filter(known).count()
     }
 
-    /// Those of them that no pull will ever bring.
+    /// Of those, returns how many no later pull will return.
     pub fn passed_over(&self, truth: &[Row]) -> usize {
         let passed = |row: &&Row| Some(row.stamp) < self.greatest;
         let passed: Vec<_> = truth.iter().filter(passed).cloned().collect();

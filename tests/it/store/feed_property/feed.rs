@@ -1,5 +1,5 @@
-//! Where clients read rows from: a store, its export over the wire, or a table
-//! that is stamped in a way of its own.
+//! The feeds that clients read: a store, its export over HTTP, or a table with a stamper
+//! of its own.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgConnection;
 use tokio::sync::Mutex;
 
-/// Between two tries; and as many as take a minute.
+/// The pause between two attempts, and the number of attempts, which take a minute.
 const PAUSE: Duration = Duration::from_millis(5);
 const TRIES: usize = 12_000;
 
@@ -27,7 +27,7 @@ const TRIES: usize = 12_000;
 pub struct Row {
     pub stamp: i64,
     pub id: String,
-    /// Letter by letter as it leaves.
+    /// Exactly as it is exported.
     pub text: String,
 }
 
@@ -38,10 +38,10 @@ pub struct Page {
     cursor: Option<String>,
 }
 
-/// Where a pull stands, and how it asks.
+/// The position of a pull, and the form of its requests.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// None: everything.
+    /// `None`: everything.
     since: Option<i64>,
     digits: usize,
     after: i64,
@@ -51,7 +51,7 @@ pub struct Place {
     lines: bool,
 }
 
-/// As a client writes it, and what it comes to.
+/// The limit as a client writes it, and its effective value.
 #[derive(Clone, Debug)]
 pub struct Limit {
     pub text: String,
@@ -80,7 +80,8 @@ impl Place {
         }
     }
 
-    /// From this stamp, inclusive, of which the client keeps so many digits of a second.
+    /// From this stamp, inclusive, of which the client keeps this many digits of a
+    /// second.
     pub fn since(self, stamp: i64, digits: usize) -> Self {
         let unit = 10_i64.pow(6 - u32::try_from(digits).unwrap());
         let since = stamp - stamp.rem_euclid(unit);
@@ -116,7 +117,7 @@ impl Place {
             };
             query.push_str(&format!("&updated_since={text}Z"));
         }
-        // Clients send all that they have with every page.
+        // Clients send all their parameters with every page.
         if let Some(cursor) = &self.cursor {
             query.push_str(&format!("&cursor={cursor}"));
         }
@@ -137,7 +138,7 @@ pub enum Feed {
     },
     /// A table `feed` in a file.
     File(Mutex<Connection>),
-    /// The same in a database, as this query reads it.
+    /// The same in a database, read with this query.
     Database(Mutex<PgConnection>, &'static str),
 }
 
@@ -173,7 +174,7 @@ struct Head<'a> {
 }
 
 impl Feed {
-    /// A page, as soon as the host has one.
+    /// Reads a page, as soon as a host has one.
     pub async fn page(&self, place: &Place) -> Page {
         for _ in 0..TRIES {
             if let Some(page) = self.try_page(place).await {
@@ -184,7 +185,7 @@ impl Feed {
         panic!("there is no page at {place:?}");
     }
 
-    /// None: the host has lost its database, or wants to be asked later.
+    /// `None`: the host has lost its database, or asks for a retry.
     async fn try_page(&self, place: &Place) -> Option<Page> {
         match self {
             Self::Store {
@@ -238,7 +239,7 @@ impl Feed {
         }
     }
 
-    /// Every row that there is now.
+    /// Returns every row that exists now.
     pub async fn all(&self) -> Vec<Row> {
         let mut place = Place::start(Limit::of(1_000), false);
         let mut rows = Vec::new();

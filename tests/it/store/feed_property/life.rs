@@ -1,7 +1,7 @@
-//! Hosts from their start to their end, on a store that outlives them: one on a
-//! file, two on a database. In the store transactions stand still now and then
-//! where it hurts most: before the feed's clock is taken, while it is held, and
-//! just before the commit.
+//! Hosts from their start to their end, on a store that outlives them: one on a file,
+//! two on a database. Inside the store, transactions pause now and then where it is
+//! worst: before they take the feed's clock, while they hold it, and just before the
+//! commit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use leadhost::clock::{Clock as _, ManualClock};
 use leadhost::config::Config;
 use leadhost::domain::key::PlainKey;
 use leadhost::domain::row::Entity;
-use leadhost::http::server::{self, Addresses};
+use leadhost::http::listen::{self, Addresses};
 use leadhost::seal::Sealer;
 use leadhost::shutdown::Shutdown;
 use leadhost::store::*;
@@ -26,7 +26,7 @@ use super::feed::{Feed, Row};
 use crate::store::deals;
 use crate::store::world::{self, World};
 
-/// A file cannot wait, but work: making random bytes takes as long.
+/// A file cannot sleep, but it can work: making random bytes takes as long.
 const PAUSES_OF_A_FILE: &str = "
 create trigger pause_before before insert on feed_clock
 when abs(random()) % 20 = 0
@@ -51,7 +51,7 @@ create constraint trigger pause_at_commit after insert or update on leadhost.fee
 deferrable initially deferred
 for each row execute function test_clock.pause()";
 
-/// Those that are in the middle of something.
+/// Connections in the middle of a transaction.
 const CUT: &str = "
 select count(pg_terminate_backend(pid))
 from pg_stat_activity
@@ -59,7 +59,7 @@ where datname = current_database()
 and application_name = 'leadhost'
 and state <> 'idle'";
 
-/// What outlives hosts.
+/// The parts that outlive hosts.
 pub struct Ground {
     on: On,
     folder: TempDir,
@@ -100,7 +100,7 @@ impl Ground {
 
     async fn open(&self) -> Arc<dyn Store> {
         let location = self.on.location(self.folder.path());
-        // What the last host did on its way out may still have the file.
+        // The last host may still have the file open while it shuts down.
         until("the store is free", async || {
             open(&location, Arc::clone(&self.clock) as _).await.ok()
         })
@@ -109,7 +109,7 @@ impl Ground {
 }
 
 struct Host {
-    app: Arc<App>,
+    app: App,
     addresses: Addresses,
 }
 
@@ -129,11 +129,11 @@ impl Life {
         for _ in 0..hosts_of(&ground.on) {
             hosts.push(Host::start(ground).await);
         }
-        let store = Arc::clone(&hosts[0].app.store);
+        let store = Arc::clone(&hosts[0].app.core.store);
         let standing = ManualClock::at(world::START);
         let mut world = World::of(store, standing, Box::new(())).await;
         world.on = ground.on.clone();
-        // Clients here ask more often than one would let them.
+        // Clients here send more requests than a rate limit would allow.
         let plan = Plan {
             rate_limit: 1_000_000,
             ..world::plan("demo")
@@ -154,19 +154,19 @@ impl Life {
     pub async fn end(self) {
         drop(self.world);
         for host in self.hosts {
-            host.app.shutdown.drain(Duration::from_secs(5)).await;
+            host.app.core.shutdown.drain(Duration::from_secs(5)).await;
         }
     }
 
     pub fn store(&self, number: usize) -> &dyn Store {
-        &*self.hosts[number % self.hosts.len()].app.store
+        &*self.hosts[number % self.hosts.len()].app.core.store
     }
 
-    /// A feed as one client meets it.
+    /// A feed for one client.
     pub fn feeds(&self, entity: Entity, number: usize) -> Feeds {
         let host = &self.hosts[number % self.hosts.len()];
         let store = Feed::Store {
-            store: Arc::clone(&host.app.store),
+            store: Arc::clone(&host.app.core.store),
             scope: self.world.scope,
             entity,
         };
@@ -181,7 +181,7 @@ impl Life {
         }
     }
 
-    /// All rows of a feed: by the store and over the wire alike.
+    /// Returns all rows of a feed, after checking that the store and HTTP agree.
     pub async fn truth(&self, entity: Entity) -> Vec<Row> {
         let [store, http] = &self.feeds(entity, 0).feeds[..] else {
             panic!("there are two ways");
@@ -196,7 +196,7 @@ impl Life {
         self.on.shift_clock(shift).await;
     }
 
-    /// Ends what hosts have under way in the database.
+    /// Cuts the hosts' running transactions in the database.
     pub async fn cut_connections(&self) {
         if let On::Postgres(database) = &self.on {
             let cut = database.connect().await.execute(CUT).await;
@@ -220,12 +220,13 @@ impl Host {
         let sealer = Arc::new(Sealer::throwaway());
         let app = App::new(config, clock, store, sealer, Shutdown::new());
         let app = app.expect("a plugin engine");
-        let addresses = server::start(&app).await.expect("free ports");
+        let addresses = listen::start(&app.http).await.expect("free ports");
         Self { app, addresses }
     }
 }
 
-/// A file has one; on a database two write, and stamps are of one order all the same.
+/// A file has one host. On a database two write, and their stamps still have one
+/// order.
 fn hosts_of(on: &On) -> usize {
     match on {
         On::Sqlite => 1,

@@ -1,17 +1,17 @@
-//! No row is ever missed: writers change rows one by one and by the thousand,
-//! some batches roll back, some are cut off, transactions stand still at their
-//! worst places, the wall clock steps to and fro, hosts end and begin again; and
-//! clients pull all the while, in every manner that clients have, with nothing
-//! but the greatest stamp that they have seen. In the end each of them knows
-//! every row as the writers' plan has it.
+//! No row is ever missed. Writers change rows one by one and by the thousand,
+//! some batches roll back, some are cut off, transactions pause at their worst
+//! places, the wall clock jumps back and forth, hosts stop and start; meanwhile
+//! clients pull in every way that clients do, keeping nothing but the greatest
+//! stamp that they have seen. In the end each of them knows every row as the
+//! writers' plan has it.
 //!
-//! The plan follows from the seed alone and both stores are held against it: the
-//! same seed gives the same rows on both. The same clients are let loose on
-//! tables that are stamped wrongly, each in a way that looks right: they must
-//! find what is lost there, else they prove nothing.
+//! The plan follows from the seed alone, and both stores are checked against it:
+//! the same seed gives the same rows on both. As a control, the same clients
+//! read tables with wrong stampers, each of which looks right: they must detect
+//! the lost rows, otherwise they prove nothing.
 //!
-//! `LEADHOST_FEED_CHANGES` says how many rows change on each store, and
-//! `LEADHOST_FEED_SEED` what chance begins with.
+//! `LEADHOST_FEED_CHANGES` sets the number of row changes on each store, and
+//! `LEADHOST_FEED_SEED` the random seed.
 
 mod client;
 mod feed;
@@ -42,13 +42,13 @@ const CHANGES: usize = 200_000;
 
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Times that the hosts of a run end and begin again, and once more.
+/// How often the hosts of a run stop and start again, plus one.
 const LIVES: usize = 4;
 const WRITERS: usize = 4;
 const CLIENTS: usize = 2;
 const FEEDS: [Entity; 2] = [Entity::Deals, Entity::Contacts];
 
-/// A number that the tester gives, or this one.
+/// Returns the number in this variable, or the default.
 fn given(name: &str, otherwise: u64) -> u64 {
     let Some(text) = std::env::var_os(name) else {
         return otherwise;
@@ -57,11 +57,11 @@ fn given(name: &str, otherwise: u64) -> u64 {
     number.unwrap_or_else(|| panic!("{name} is a whole number, not {text:?}"))
 }
 
-/// A small generator, so that a run can be had again.
+/// A small random generator, so that a run can be repeated.
 struct Chance(u64);
 
 impl Chance {
-    /// The same for the same seed and number.
+    /// Returns the same generator for the same seed and number.
     fn of(seed: u64, number: usize) -> Self {
         let number = u64::try_from(number).unwrap() + 1;
         let mut chance = Self((seed ^ number.wrapping_mul(0xbf58_476d_1ce4_e5b9)).max(1));
@@ -87,13 +87,13 @@ impl Chance {
     }
 }
 
-/// The machine's clock, moved.
+/// The machine's clock with a shift.
 #[derive(Default)]
 struct Stepping {
     shift: AtomicI64,
-    /// The greatest shift that there was.
+    /// The greatest shift so far.
     greatest: AtomicI64,
-    /// Of the database's clock, before this one.
+    /// How far the database's clock is ahead of this one.
     ahead: AtomicI64,
 }
 
@@ -109,12 +109,12 @@ impl Stepping {
         self.shift.store(shift, Ordering::SeqCst);
     }
 
-    /// What is stamped has the time of a clock that is ahead of ours by so much.
+    /// Stamps have the time of a clock that is this far ahead of ours.
     fn is_behind(&self, other: i64) {
         self.ahead.store(other.max(0), Ordering::SeqCst);
     }
 
-    /// The latest that it can have shown to anybody so far.
+    /// The latest time that it can have shown to any reader so far.
     fn latest(&self) -> i64 {
         SystemClock
             .now()
@@ -181,7 +181,7 @@ async fn no_row_is_ever_missed(on: On) {
                 }
             }
         }
-        let life = Arc::into_inner(life).expect("nobody lives on");
+        let life = Arc::into_inner(life).expect("no host is left");
         life.end().await;
     }
     let pulls: usize = clients.iter().map(|client| client.pulls_ended).sum();

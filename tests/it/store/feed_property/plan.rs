@@ -1,7 +1,7 @@
-//! What a writer does, and what the rows have to be in the end. It follows from
-//! the seed and the writer's number alone, so every store is held against the
-//! same: a step that was cut off or refused is carried out until it is
-//! acknowledged, and carrying it out twice changes nothing more.
+//! The actions of a writer, and the resulting rows. They follow from the seed
+//! and the writer's number alone, so every store is checked against the same
+//! rows: a step that was cut off or refused is repeated until it is
+//! acknowledged, and steps are idempotent.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,27 +22,27 @@ const SMALL: usize = 60;
 /// One transaction.
 #[derive(Debug)]
 pub struct Step {
-    /// Leads that come for the first time, by their numbers.
+    /// Leads that are sent for the first time, by number.
     pub new: Range<usize>,
-    /// Leads whose source changes their title.
+    /// Leads whose title the source changes.
     pub changed: Vec<(usize, u64)>,
     /// Deals that a partner changes.
     pub patched: Vec<(usize, Status)>,
     pub fate: Fate,
-    /// How the wall clock steps before it, in microseconds ahead.
+    /// The jump of the wall clock before it, in microseconds ahead.
     pub clock: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Commits,
-    /// Its last write cannot be: it leaves nothing.
+    /// Its last write is invalid: it leaves nothing.
     RollsBack,
-    /// Its writer ends in the middle, and another carries it out.
+    /// Its writer ends in the middle, and another one repeats it.
     IsCutOff,
 }
 
-/// A deal as it has to be.
+/// The expected state of a deal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Lead {
     title: Option<u64>,
@@ -53,7 +53,7 @@ pub struct Plan {
     writer: usize,
     chance: Chance,
     leads: Vec<Lead>,
-    /// Rows that the steps so far change.
+    /// The number of rows that the steps so far change.
     pub changes: usize,
 }
 
@@ -149,7 +149,7 @@ struct Contact {
     name: String,
 }
 
-/// The rows are those of the plans: each once, and as it was written last.
+/// Checks that the rows equal the plans: each once, in its latest form.
 pub fn assert_is(rows: &[Row], entity: Entity, plans: &[&Plan], seed: u64) {
     let mut expect: HashMap<String, Option<&Lead>> = HashMap::new();
     for plan in plans {
@@ -165,7 +165,7 @@ pub fn assert_is(rows: &[Row], entity: Entity, plans: &[&Plan], seed: u64) {
             _ => read::<Contact>(row).name,
         };
         let lead = expect.remove(&name);
-        let lead = lead.unwrap_or_else(|| panic!("{name} comes twice with seed {seed}"));
+        let lead = lead.unwrap_or_else(|| panic!("{name} is duplicated with seed {seed}"));
         if let Some(lead) = lead {
             let deal = read::<Deal>(row);
             assert_eq!(deal.title, lead.title.map(title), "{name}, seed {seed}");

@@ -1,7 +1,7 @@
-//! Stampers that look right, and the rule of the product among them, each at the
-//! moment at which it goes wrong: of two writers the one that began first commits
-//! last, and a client looks in between. In a file writers take turns, so a stamp
-//! goes wrong before or without the lock; in a database transactions overlap.
+//! Stampers that look right, and the product's own, each at the moment at which it can
+//! fail: of two writers the one that began first commits last, and a client reads in
+//! between. In a file writers take turns, so a stamp is wrong only if it is taken
+//! before or without the lock; in a database transactions overlap.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::client::{Client, Feeds, Keeps};
 use super::feed::{Feed, TABLE_PAGE};
 use super::{Chance, Stepping};
 
-/// What came of it for the client.
+/// The outcome for the client.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     passed_over: usize,
@@ -35,7 +35,7 @@ const A_ROW_IS_LOST: Outcome = Outcome {
     faults: 0,
 };
 
-/// A client that keeps all of the greatest stamp, and its feed.
+/// A client that keeps the greatest stamp completely, and its feed.
 struct Watch {
     client: Client,
     feeds: Feeds,
@@ -56,8 +56,8 @@ impl Watch {
         self.client.catch_up(&self.feeds).await;
     }
 
-    /// Of what the feed brings in the end, which is so many rows. Of the hybrid one is
-    /// seen when everything older has ended, on the whole server.
+    /// Reads the feed to its end, which has this many rows. The hybrid shows a row
+    /// only after every older transaction on the whole server has ended.
     async fn outcome(mut self, rows: usize) -> Outcome {
         let truth = until("the feed shows every row", async || {
             let all = self.feeds.feeds[0].all().await;
@@ -80,13 +80,13 @@ values ($1, $2)";
 
 #[derive(Clone, Copy, Debug)]
 enum InFile {
-    /// Under the lock, never at or below the last: the rule of the product.
+    /// Under the lock, always above the last one: the product's rule.
     UnderTheLock,
-    /// The wall clock, read before the lock is held: the start of the transaction.
+    /// The wall clock, read before the lock is taken: at the start of the transaction.
     BeforeTheLock,
     /// A number drawn when the row is made, committed when its turn comes.
     SequenceBeforeTheLock,
-    /// Under the lock, but nothing keeps it above the last when the clock steps back.
+    /// Under the lock, but not forced above the last one when the clock jumps back.
     ClockAlone,
     /// Under the lock, in whole milliseconds: many rows share one.
     Milliseconds,
@@ -110,7 +110,7 @@ struct File {
 }
 
 impl File {
-    /// What a writer has before its turn comes.
+    /// The stamp that a writer may take before its turn.
     fn early(&mut self) -> i64 {
         match self.stamper {
             InFile::SequenceBeforeTheLock => {
@@ -143,7 +143,7 @@ impl File {
     }
 }
 
-/// The first writer's turn comes last, by a clock that stepped forth and back.
+/// The first writer's turn comes last, with a clock that jumps back and forth.
 async fn in_file(stamper: InFile) -> Outcome {
     let folder = tempfile::tempdir().expect("a folder");
     let open = || {
@@ -194,7 +194,7 @@ async fn a_client_catches_stampers_in_a_file_that_only_look_right() {
 
 #[derive(Clone, Copy, Debug)]
 enum InDatabase {
-    /// From a row that stays locked until the commit: the rule of the product.
+    /// From a row that stays locked until the commit: the product's rule.
     ClockRow,
     /// The wall clock when the row is made.
     InsertTime,
@@ -202,8 +202,8 @@ enum InDatabase {
     TransactionStart,
     /// The next number when the row is made.
     Sequence,
-    /// That, and readers see only what is older than every transaction under way.
-    /// The number is drawn before the transaction has one of its own.
+    /// The next number, and readers see only rows older than every running
+    /// transaction. The number is drawn before the transaction has an id.
     Hybrid,
 }
 
@@ -255,8 +255,8 @@ impl Writer {
             InDatabase::InsertTime => INSERT_TIME,
             InDatabase::TransactionStart => TRANSACTION_START,
             InDatabase::Sequence => NEXT,
-            // Before: one draw in some dozens writes the sequence, and would give the
-            // transaction its number.
+            // Before the start: one draw in some dozens writes the sequence, and would
+            // give the transaction its id.
             InDatabase::Hybrid => {
                 let stamp = self.number(NEXT).await;
                 self.start().await;
@@ -293,7 +293,7 @@ impl Writer {
     }
 }
 
-/// Who reads, and two who write.
+/// A reader and two writers.
 struct Stage {
     watch: Watch,
     first: Writer,
@@ -301,7 +301,7 @@ struct Stage {
     database: Arc<Database>,
 }
 
-/// None where no server can be had.
+/// `None` if no server is available.
 async fn in_database(stamper: InDatabase) -> Option<Stage> {
     let On::Postgres(database) = On::postgres().await? else {
         unreachable!("it is one on a server");

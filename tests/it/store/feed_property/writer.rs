@@ -1,4 +1,4 @@
-//! Carries a plan out, step by step, against everything that happens to it.
+//! Carries out a plan, step by step, despite all faults.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use super::plan::{self, Fate, Plan, Step};
 use crate::store::deals;
 use crate::store::world;
 
-/// Times that a step may be refused for want of time.
+/// How often a step may be refused for lack of time.
 const REFUSALS: usize = 500;
 
-/// Before it is tried again.
+/// The pause before a retry.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A writer that is cut off gets so far, in microseconds: to any point of a commit.
+/// A writer is cut off within this time, in microseconds: at any point of a commit.
 const LONGEST_CUT: u64 = 40_000;
 
 pub struct Writer {
@@ -28,9 +28,9 @@ pub struct Writer {
     plan: Plan,
     /// By the number of the lead.
     deals: Vec<Option<DealId>>,
-    /// When it is cut off; of no weight for what the rows are.
+    /// When it is cut off; this does not affect the rows.
     moment: Chance,
-    /// It was killed in the middle of this one.
+    /// It was killed in the middle of this step.
     left: Option<Step>,
 }
 
@@ -49,7 +49,7 @@ impl Writer {
         &self.plan
     }
 
-    /// Writes until so many rows changed by its plan.
+    /// Writes until its plan has changed this many rows.
     pub async fn write(&mut self, life: &Life, changes: usize) {
         while let Some(step) = self.next(changes) {
             if let Some(shift) = step.clock {
@@ -71,7 +71,7 @@ impl Writer {
         left.or_else(|| (self.plan.changes < changes).then(|| self.plan.next()))
     }
 
-    /// Its host ends while it commits.
+    /// Kills its host while it commits.
     pub async fn is_killed(&mut self, life: &Life) {
         let step = self.plan.next();
         let moment = self.moment_of_end();
@@ -82,17 +82,17 @@ impl Writer {
         self.left = Some(step);
     }
 
-    /// Until it is acknowledged, as a sender would.
+    /// Retries until it is acknowledged, as a sender would.
     async fn carry_out(&mut self, life: &Life, step: &Step) {
         let mut refused = 0;
         let outcome = loop {
             match self.commit(life, step).await {
                 Ok(outcome) => break outcome,
-                // Nothing is acknowledged: a machine too busy for a batch's
-                // deadline, or a connection that was cut.
+                // Not acknowledged: the machine was too busy for a batch's
+                // deadline, or the connection was cut.
                 Err(StoreError::Unavailable(_) | StoreError::Contended) if refused < REFUSALS => {
                     refused += 1;
-                    // A host that has lost its database looks for it first.
+                    // A host that has lost its database first reconnects.
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(error) => panic!("it commits: {error}"),
@@ -105,18 +105,18 @@ impl Writer {
         }
     }
 
-    /// The batch fails with its last write, and leaves nothing.
+    /// The batch fails at its last write and leaves nothing.
     async fn fail(&self, life: &Life, step: &Step) {
         let mut writes = self.writes(life, step);
         let Write::Accept(first) = &writes[0] else {
             panic!("a step begins with a delivery");
         };
-        // The same delivery again cannot be.
+        // The same delivery twice is invalid.
         writes.push(life.world.accept_as(first.delivery.clone(), Vec::new()));
         assert!(self.store(life).commit(&writes).await.is_err());
     }
 
-    /// It ends somewhere in a commit: its own process, or its connection.
+    /// Ends somewhere in a commit: its process, or its connection.
     async fn cut_off(&mut self, life: &Life, step: &Step) {
         let moment = self.moment_of_end();
         let by_connection = self.moment.one_in(2);

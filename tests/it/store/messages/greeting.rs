@@ -1,4 +1,4 @@
-//! The greeting of a new lead: stored in the commit that makes its deal.
+//! The greeting of a new lead: stored in the commit that creates its deal.
 
 use leadhost::domain::lead::Action;
 use leadhost::domain::row::Entity;
@@ -32,14 +32,15 @@ pub async fn lead_deal_conversation_and_message_come_from_one_webhook(world: &Wo
     assert_eq!(held.recipient, PHONE);
     let row = message_row(world, held.message).await;
     assert_eq!(row["metadata"]["status"], "waiting");
-    // The same lead again, or changed by its source, is greeted no more.
+    // The same lead again, or an update from its source, is not greeted again.
     for action in [Action::Create, Action::Update] {
         let mut again = greeted(world, world.known_as("L1"), PHONE);
         again.action = action;
         world.item(lead(again)).await;
     }
     assert_eq!(world.all(Entity::Messages).await.len(), 1);
-    // Another lead of the same person is, and the conversation is about that one then.
+    // Another lead of the same person is greeted, and the conversation is then about
+    // that one.
     let second = world
         .item(lead(greeted(world, world.known_as("L2"), PHONE)))
         .await;
@@ -49,7 +50,7 @@ pub async fn lead_deal_conversation_and_message_come_from_one_webhook(world: &Wo
     assert_eq!(world.all(Entity::Messages).await.len(), 2);
 }
 
-pub async fn who_cannot_or_will_not_hear_is_not_greeted(world: &World) {
+pub async fn tests_and_contacts_who_cannot_or_will_not_get_messages_are_not_greeted(world: &World) {
     let mut test = greeted(world, world.known_as("test"), PHONE);
     test.deal_props = object(json!({"test": true}));
     world.item(lead(test)).await;

@@ -1,7 +1,7 @@
-//! What every store promises of messages: a file for each part of their way, a
-//! function a clause, and here the short words that the clauses use. The store
-//! does not look at what a connection is: `site` is the line of the first agent,
-//! `portal` that of the second.
+//! The promises of every store about messages, in one file for each part of
+//! their life, one function for each clause. This file has the helpers of the
+//! clauses. The store does not look at the kind of a connection: `site` is the
+//! line of the first agent, `portal` that of the second.
 
 pub mod greeting;
 pub mod notifying;
@@ -27,7 +27,7 @@ use super::world::*;
 
 pub const PHONE: &str = "+5511987654321";
 
-/// The instance that messages go through.
+/// The instance that sends the messages.
 pub fn line(world: &World) -> Channel {
     Channel {
         workspace: world.workspace,
@@ -67,7 +67,7 @@ pub fn message(world: &World) -> NewMessage {
     }
 }
 
-/// One that the worker sends.
+/// A notification that the worker sends.
 pub fn notification(world: &World, to: &str) -> Notification {
     let phone = number(to);
     Notification {
@@ -86,7 +86,7 @@ pub fn notification(world: &World, to: &str) -> Notification {
     }
 }
 
-/// One that its caller sends at once.
+/// A notification that its caller sends at once.
 pub fn urgent(world: &World, to: &str) -> Notification {
     Notification {
         lease_until: Some(world.now().plus(Micros::MINUTE)),
@@ -138,7 +138,7 @@ pub async fn store(world: &World, new: Notification) -> Stored {
     stored(notify(world, new).await)
 }
 
-/// The claimed send, which must be the only one that is due.
+/// Claims the send that must be the only one due.
 pub async fn claim_send(world: &World) -> HeldSend {
     let mut jobs = world.claim(10).await;
     match (jobs.pop(), jobs.len()) {
@@ -194,7 +194,7 @@ pub fn accepted(world: &World, external_id: &str) -> SendOutcome {
     }
 }
 
-/// A message that went out at once and was accepted under this id.
+/// Stores a message that was sent at once and accepted under this id.
 pub async fn out(world: &World, external_id: &str) -> Stored {
     let new = store(world, urgent(world, PHONE)).await;
     let written = settle_send(world, new.message, 0, accepted(world, external_id)).await;
@@ -229,7 +229,7 @@ pub fn event(channel: Channel, event: Event) -> ItemResult {
     ItemResult::Event(Box::new(NewEvent { channel, event }))
 }
 
-/// A status by the channel's id of the message, as if it happened at its time.
+/// A status by the channel's id of the message, with the times of this progress.
 pub fn status(world: &World, external_id: &str, progress: Progress) -> ItemResult {
     status_of(world, external_id, None, progress)
 }
@@ -295,7 +295,7 @@ pub async fn conversation_row(world: &World, id: ConversationId) -> Value {
     row(world, Entity::Conversations, id).await
 }
 
-/// The row without its stamp and times of change.
+/// Removes the stamp and the time of change from a row.
 pub fn without_stamp(mut row: Value) -> Value {
     for key in ["cursor_at", "updated_at"] {
         if let Some(fields) = row.as_object_mut() {

@@ -1,4 +1,5 @@
-//! A notification: what it stores before anything goes out, and its key.
+//! A notification: the rows that it stores before anything is sent, and its
+//! idempotency key.
 
 use leadhost::domain::id::PartnerId;
 use leadhost::domain::message::State;
@@ -62,7 +63,7 @@ pub async fn without_a_lease_it_waits_for_the_worker(world: &World) {
     assert_eq!(held.held_until, None);
 }
 
-pub async fn the_open_conversation_goes_on_with_what_is_said_now(world: &World) {
+pub async fn a_notification_continues_the_open_conversation(world: &World) {
     let first = store(world, notification(world, PHONE)).await;
     world.advance(1).await;
     let again = Notification {
@@ -126,7 +127,7 @@ pub async fn a_conversation_is_about_the_named_deal_or_the_newest_open_one(world
     assert_eq!(deal_of().await, json!(first.deal_id));
 }
 
-pub async fn who_wants_no_messages_is_sent_none_and_nothing_is_stored(world: &World) {
+pub async fn a_contact_who_opted_out_is_sent_nothing_and_nothing_is_stored(world: &World) {
     let opt_out = Event::Consent {
         contact_keys: notification(world, PHONE).contact_keys,
         opt_out: true,
@@ -157,14 +158,14 @@ pub async fn two_notifications_of_one_batch_make_one_contact_and_one_conversatio
     assert_eq!(world.all(Entity::Messages).await.len(), 2);
 }
 
-pub async fn what_has_to_wait_is_not_sent_at_once(world: &World) {
+pub async fn a_message_that_has_to_wait_is_not_sent_at_once(world: &World) {
     let new = out(world, "w1").await;
     let hold = |contact, seconds| Hold {
         connection: world.site.clone(),
         contact,
         until: world.now().plus_seconds(seconds),
     };
-    // Something to settle brings the holds.
+    // The holds come with the settlement of a message.
     let bring = async |holds: Vec<Hold>, to: &str| {
         let carrier = store(world, urgent(world, to)).await;
         let later = SendOutcome::Later {
@@ -190,7 +191,7 @@ pub async fn what_has_to_wait_is_not_sent_at_once(world: &World) {
         store(world, urgent(world, PHONE)).await.state,
         State::Sending
     );
-    // A shorter one does not end a longer one sooner.
+    // A shorter hold does not shorten a longer one.
     bring(vec![hold(None, 120)], "+5511987650003").await;
     let short = store(world, notification(world, "+5511987650004")).await;
     assert_eq!(short.state, State::Waiting);
@@ -232,7 +233,7 @@ fn answer(body: &str) -> StoredAnswer {
     }
 }
 
-pub async fn the_same_key_again_sends_nothing_and_hears_the_same(world: &World) {
+pub async fn a_repeated_key_sends_nothing_and_gets_the_same_answer(world: &World) {
     let claim = claim_of(world, "k1", "aa").await;
     let keyed = || Notification {
         idempotency: Some(claim.clone()),
@@ -251,14 +252,14 @@ pub async fn the_same_key_again_sends_nothing_and_hears_the_same(world: &World) 
         ..urgent(world, PHONE)
     };
     assert_eq!(notify(world, other_body).await, Notified::KeyReused);
-    // Whoever ran it is gone: the message's state is all there is.
+    // The holder of the request is dead: only the message's state is known.
     world.advance(61).await;
     assert_eq!(notify(world, keyed()).await, running(false));
     let held = claim_send(world).await;
     assert_eq!(
         notify(world, keyed()).await,
         running(false),
-        "a worker answers nobody"
+        "a worker has no caller to answer"
     );
     let mut write = sent(
         line(world),
@@ -273,7 +274,7 @@ pub async fn the_same_key_again_sends_nothing_and_hears_the_same(world: &World) 
     let replayed = Notified::Replayed(answer("{\"success\":true}"));
     assert_eq!(notify(world, keyed()).await, replayed);
     assert_eq!(world.all(Entity::Messages).await.len(), 1);
-    // Past its time the key is free, whether it was swept or not.
+    // After its retention the key is free, even if it was not swept yet.
     world.advance(72 * Micros::HOUR / Micros::SECOND).await;
     let again = store(world, keyed()).await;
     assert_ne!(again.message, first.message);

@@ -1,4 +1,4 @@
-//! What comes in: messages, wishes, new numbers, news of templates.
+//! Incoming events: messages, opt-outs, new numbers, changes of templates.
 
 use leadhost::domain::channel::Template;
 use leadhost::domain::contact::{channel_keys, phone_key};
@@ -75,14 +75,14 @@ pub async fn the_first_message_after_ours_is_the_answer(world: &World) {
     assert_eq!(conversation["answered_at"], json!(answered_at));
     assert_eq!(conversation["last_message_at"], json!(world.now()));
     world.advance(86_400).await;
-    assert!(due(world).await.is_empty(), "nobody waits for an answer");
+    assert!(due(world).await.is_empty(), "no answer is awaited");
     // Nor after another message of ours.
     out(world, "w2").await;
     world.advance(86_400).await;
     assert!(due(world).await.is_empty());
 }
 
-/// The answer is here before the provider's answer to the send.
+/// The answer may arrive before the provider's answer to the send.
 pub async fn an_answer_may_come_before_the_acceptance(world: &World) {
     for (number, answer_first) in [true, false].into_iter().enumerate() {
         let sender = format!("551198765000{number}");
@@ -106,7 +106,7 @@ pub async fn an_answer_may_come_before_the_acceptance(world: &World) {
     assert!(due(world).await.is_empty());
 }
 
-pub async fn a_message_comes_once(world: &World) {
+pub async fn a_repeated_message_is_stored_once(world: &World) {
     let first = receive(world, inbound(world, "in1")).await;
     let before = world.all(Entity::Conversations).await;
     world.advance(1).await;
@@ -132,7 +132,7 @@ pub async fn a_reply_goes_to_the_conversation_of_what_it_answers(world: &World) 
         ..inbound(world, external_id)
     };
     receive(world, replying("in1", "w2")).await;
-    // What is over is over: the open one goes on.
+    // A closed conversation stays closed: the open one continues.
     receive(world, replying("in2", "w1")).await;
     receive(world, replying("in3", "unheard of")).await;
     let messages = world.all(Entity::Messages).await;
@@ -161,7 +161,7 @@ pub async fn a_late_answer_is_an_answer(world: &World) {
     assert_eq!(conversation["transferred_at"], silent["transferred_at"]);
 }
 
-pub async fn a_wish_is_honoured_and_an_older_one_is_not(world: &World) {
+pub async fn an_opt_out_is_honoured_and_an_older_one_is_not(world: &World) {
     let new = out(world, "w1").await;
     let keys = notification(world, PHONE).contact_keys;
     let wish = async |opt_out, at| {
@@ -200,7 +200,7 @@ pub async fn a_new_number_is_the_contacts_and_the_old_one_stays_a_key(world: &Wo
         };
         event(line(world), change)
     };
-    // What follows in the same webhook comes from the new one.
+    // The next event of the same webhook comes from the new number.
     let mut answer = inbound(world, "in1");
     answer.contact_keys = channel_keys("whatsapp", "5511987650001");
     let answer = event(line(world), Event::Inbound(Box::new(answer)));
@@ -229,8 +229,8 @@ pub async fn a_new_number_is_the_contacts_and_the_old_one_stays_a_key(world: &Wo
     let is_it = |message: &&OutboxMessage| message.id == same.message;
     let shown = outbox.iter().find(is_it).expect("it is shown");
     assert_eq!(shown.phone_number.as_deref(), Some("+5511987650001"));
-    // By the number before it is the same person, who may also go back to it; what is
-    // told again late moves nothing.
+    // The old number still finds the same person, who may also return to it; a late
+    // repeat changes nothing.
     let before = store(world, notification(world, PHONE)).await;
     assert_eq!(before.contact, new.contact);
     let third = change("5511987650001", "5511987650002");
@@ -257,13 +257,13 @@ fn everything() -> OutboxFilter {
     }
 }
 
-pub async fn a_status_changes_nothing_of_what_came_in(world: &World) {
+pub async fn a_status_does_not_change_an_incoming_message(world: &World) {
     let failed = |code| {
         let mut said = Progress::failed(world.now(), error(code, Category::OptOut));
         said.merge(&at(State::Read, world.now()));
         said
     };
-    // Before its message is here, and after.
+    // Before its message is stored, and after.
     let early = world.item(status(world, "in1", failed("131050"))).await;
     assert_eq!(
         early.status,
@@ -287,17 +287,17 @@ pub async fn a_status_changes_nothing_of_what_came_in(world: &World) {
     );
     let contact = row(world, Entity::Contacts, message_contact(&item)).await;
     assert_eq!(contact["banned_at"], json!(null));
-    // What was said of a stranger stays a stranger's.
+    // A failure of an unknown message stays without a message.
     let [failure] = errors(world).await.try_into().expect("one row");
     assert_eq!(failure["message_id"], json!(null));
     assert_eq!(failure["conversation_id"], json!(null));
 }
 
 fn message_contact(item: &ItemOutcome) -> ContactId {
-    item.contact_id.expect("it came from somebody")
+    item.contact_id.expect("it has a contact")
 }
 
-pub async fn news_of_a_template_change_the_kept_list(world: &World) {
+pub async fn news_of_a_template_change_the_stored_list(world: &World) {
     let connection = world.store.connection(&world.site).await.unwrap().unwrap();
     assert_eq!(world.store.templates(&connection).await.unwrap(), None);
     let template = |name: &str, language: &str| Template {
@@ -345,7 +345,7 @@ pub async fn news_of_a_template_change_the_kept_list(world: &World) {
         world.store.templates(&connection).await.unwrap(),
         Some(list.clone())
     );
-    // A new list takes the place of the old one, and an instance has its own.
+    // A new list replaces the old one, and each instance has its own.
     list.is_unlisted = true;
     list.error = None;
     list.templates.clear();

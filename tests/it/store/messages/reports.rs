@@ -1,4 +1,4 @@
-//! Messages and failures as they are read.
+//! Messages and failures for readers.
 
 use leadhost::domain::message::State;
 use leadhost::store::*;
@@ -92,7 +92,7 @@ pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(worl
         &[],
     )
     .await;
-    // Page by page, to the bound that the first one had.
+    // Page by page, up to the bound of the first page.
     let page = async |after, upper, limit| {
         let page = world
             .store

@@ -1,4 +1,4 @@
-//! A send: who may make it, what came of it, and what nobody knows.
+//! A send: its holder, its outcome, and unknown outcomes.
 
 use leadhost::domain::connection::Pause;
 use leadhost::domain::delivery::ItemStatus;
@@ -53,7 +53,7 @@ pub async fn due_sends_are_claimed_oldest_first_and_by_the_limit(world: &World) 
     assert_eq!(world.claim(10).await.len(), 3, "their leases are over");
 }
 
-pub async fn only_who_holds_a_send_may_begin_and_settle_it(world: &World) {
+pub async fn only_the_holder_of_a_send_may_begin_and_settle_it(world: &World) {
     let new = store(world, notification(world, PHONE)).await;
     let stale = |written: Written| assert!(matches!(written, Written::Stale), "{written:?}");
     stale(settle_send(world, new.message, 0, unknown()).await);
@@ -109,8 +109,8 @@ pub async fn an_accepted_message_begins_its_conversation(world: &World) {
     assert!(world.claim(10).await.is_empty());
 }
 
-pub async fn who_the_channel_names_is_found_by_that_name_too(world: &World) {
-    // An old line of somebody else, and the mobile that got a nine.
+pub async fn a_contact_is_also_found_by_the_channels_name_for_it(world: &World) {
+    // A landline of another contact, and a mobile number that got a ninth digit.
     let line_of_another = "+551134567890";
     let another = world
         .item(lead(with_phone(world.lead(), line_of_another)))
@@ -124,7 +124,8 @@ pub async fn who_the_channel_names_is_found_by_that_name_too(world: &World) {
         word: None,
     };
     settle_send(world, new.message, 0, outcome).await;
-    // What comes in under the channel's id is this one's, a call to the line is not.
+    // A message from the channel's id is from this contact; a notification to the landline
+    // is not to this contact.
     let mut answer = inbound(world, "w2");
     answer.sender_id = "551134567890".to_owned();
     answer.phone = Some(number(line_of_another));
@@ -133,7 +134,7 @@ pub async fn who_the_channel_names_is_found_by_that_name_too(world: &World) {
     assert_eq!(item.contact_id, Some(new.contact));
     let called = store(world, notification(world, line_of_another)).await;
     assert_eq!(Some(called.contact), another.contact_id);
-    // A number that nobody has is one more of this contact's.
+    // A number without a contact becomes another key of this contact.
     let new = store(world, urgent(world, "+5511935550001")).await;
     let outcome = SendOutcome::Accepted {
         external_ids: vec!["w3".to_owned()],
@@ -146,7 +147,7 @@ pub async fn who_the_channel_names_is_found_by_that_name_too(world: &World) {
     assert_eq!(same.contact, new.contact);
 }
 
-pub async fn the_providers_own_word_stays_beside_the_state(world: &World) {
+pub async fn the_providers_own_word_is_kept_next_to_the_state(world: &World) {
     let new = store(world, urgent(world, PHONE)).await;
     let outcome = SendOutcome::Accepted {
         external_ids: vec!["w1".to_owned()],
@@ -164,7 +165,7 @@ pub async fn the_providers_own_word_stays_beside_the_state(world: &World) {
     let metadata = message_row(world, new.message).await["metadata"].clone();
     assert_eq!(metadata["status"], "read");
     assert_eq!(metadata["channelStatus"], "held");
-    // A word that is a state is no other word.
+    // The channel's word is not stored if it equals the state.
     let plain = out(world, "w2").await;
     let metadata = message_row(world, plain.message).await["metadata"].clone();
     assert_eq!(metadata["channelStatus"], json!(null));
@@ -194,7 +195,8 @@ pub async fn a_refused_message_failed_and_is_in_the_report(world: &World) {
     }]);
     let rows: Vec<_> = rows.into_iter().map(without_stamp).collect();
     assert_eq!(json!(rows), expect);
-    // Nothing went out: the conversation has not begun, and what comes in answers nothing.
+    // Nothing was sent: the conversation has not begun, and an incoming message answers
+    // nothing.
     let conversation = conversation_row(world, new.conversation).await;
     assert_eq!(conversation["status"], "pending");
     receive(world, inbound(world, "in1")).await;
@@ -213,7 +215,7 @@ pub async fn an_opt_out_bans_the_contact(world: &World) {
     assert_eq!(notify(world, urgent(world, PHONE)).await, Notified::Banned);
 }
 
-pub async fn what_is_kept_is_tried_again_at_its_time(world: &World) {
+pub async fn a_kept_message_is_tried_again_at_its_time(world: &World) {
     let new = store(world, urgent(world, PHONE)).await;
     settle_send(world, new.message, 0, later(world, 10)).await;
     let metadata = message_row(world, new.message).await["metadata"].clone();
@@ -224,7 +226,7 @@ pub async fn what_is_kept_is_tried_again_at_its_time(world: &World) {
     world.advance(10).await;
     let held = claim_send(world).await;
     assert_eq!(held.attempts, 1);
-    // Held back is no attempt.
+    // A held message counts no attempt.
     let at = world.now().plus_seconds(5);
     settle_send(world, new.message, held.lease.0, SendOutcome::Held { at }).await;
     world.advance(5).await;
@@ -239,7 +241,9 @@ pub async fn what_is_kept_is_tried_again_at_its_time(world: &World) {
     );
 }
 
-pub async fn an_unknown_outcome_is_not_sent_again_until_somebody_decides(world: &World) {
+pub async fn a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operator_decides(
+    world: &World,
+) {
     let new = store(world, urgent(world, PHONE)).await;
     let written = settle_send(world, new.message, 0, unknown()).await;
     assert_eq!(state_of(&written), State::Unknown);
@@ -265,13 +269,13 @@ pub async fn an_unknown_outcome_is_not_sent_again_until_somebody_decides(world: 
     assert!(matches!(stale, Written::Stale), "it is over");
 }
 
-pub async fn what_is_given_up_failed_and_is_in_the_report(world: &World) {
+pub async fn a_message_that_is_given_up_failed_and_is_in_the_report(world: &World) {
     let item = world
         .item(lead(with_phone(world.lead(), "+551187654321")))
         .await;
     let unclear = store(world, urgent(world, PHONE)).await;
     settle_send(world, unclear.message, 0, unknown()).await;
-    // Also one that only waits.
+    // Also for a message that only waits.
     let waiting = store(world, notification(world, PHONE)).await;
     world.advance(5).await;
     for new in [&unclear, &waiting] {
@@ -300,7 +304,7 @@ pub async fn what_is_given_up_failed_and_is_in_the_report(world: &World) {
     assert!(world.claim(10).await.is_empty());
 }
 
-pub async fn a_status_settles_what_nobody_knew(world: &World) {
+pub async fn a_status_settles_an_unknown_outcome(world: &World) {
     for state in [State::Accepted, State::Sent, State::Delivered, State::Read] {
         let to = format!("+551198765{:04}", 1_000 + state as usize);
         let new = store(world, urgent(world, &to)).await;
@@ -317,7 +321,7 @@ pub async fn a_status_settles_what_nobody_knew(world: &World) {
         assert_eq!(conversation["first_message_at"], json!(said_at));
     }
     assert_eq!(world.store.backlog().await.unwrap().unknown, 0);
-    // Also that it failed; and then the conversation has not begun.
+    // A status may also say that it failed; then the conversation has not begun.
     let new = store(world, urgent(world, PHONE)).await;
     settle_send(world, new.message, 0, unknown()).await;
     let failed = Progress::failed(world.now(), error("131026", Category::Recipient));
@@ -329,8 +333,8 @@ pub async fn a_status_settles_what_nobody_knew(world: &World) {
     assert_eq!(conversation["status"], "pending");
 }
 
-pub async fn what_a_status_has_told_of_is_never_sent_again(world: &World) {
-    // The provider said "later", and had taken it all the same.
+pub async fn a_message_that_has_a_status_is_never_sent_again(world: &World) {
+    // The provider answered "later" although it had accepted the message.
     let new = store(world, urgent(world, PHONE)).await;
     settle_send(world, new.message, 0, later(world, 1)).await;
     world
@@ -343,7 +347,7 @@ pub async fn what_a_status_has_told_of_is_never_sent_again(world: &World) {
         .await;
     world.advance(10).await;
     assert!(world.claim(10).await.is_empty());
-    // The same, while the call is under way.
+    // The same while the call is in flight.
     let new = store(world, urgent(world, "+5511987650001")).await;
     world
         .item(status_of(
@@ -361,7 +365,7 @@ pub async fn what_a_status_has_told_of_is_never_sent_again(world: &World) {
     assert_eq!(conversation["status"], "open");
 }
 
-pub async fn who_is_gone_in_the_middle_leaves_an_unknown_outcome(world: &World) {
+pub async fn a_sender_that_dies_in_the_middle_leaves_an_unknown_outcome(world: &World) {
     let new = store(world, urgent(world, PHONE)).await;
     assert!(world.claim(10).await.is_empty());
     world.advance(60).await;
@@ -370,11 +374,11 @@ pub async fn who_is_gone_in_the_middle_leaves_an_unknown_outcome(world: &World) 
     assert!(matches!(begin(world, &held).await, Written::Stale));
     let written = settle_send(world, new.message, held.lease.0, unknown()).await;
     assert_eq!(state_of(&written), State::Unknown);
-    // It was not gone: that the channel took it is true whoever says it.
+    // Its holder was only slow: an acceptance by the channel counts, even if it is reported late.
     let late = settle_send(world, new.message, 0, accepted(world, "w1")).await;
     assert_eq!(state_of(&late), State::Accepted);
     assert_eq!(world.store.backlog().await.unwrap().unknown, 0);
-    // The same of one that a worker had begun, who then was claimed from.
+    // The same for a message that a worker had begun and whose claim was then taken over.
     store(world, notification(world, "+5511987650001")).await;
     let held = claim_send(world).await;
     begin(world, &held).await;
@@ -382,7 +386,7 @@ pub async fn who_is_gone_in_the_middle_leaves_an_unknown_outcome(world: &World) 
     assert!(claim_send(world).await.was_sending);
 }
 
-pub async fn a_paused_instance_sends_nothing_until_it_goes_on(world: &World) {
+pub async fn a_paused_instance_sends_nothing_until_it_is_resumed(world: &World) {
     let first = store(world, urgent(world, PHONE)).await;
     let pause = |reason: &str| Pause {
         since: world.now(),
@@ -418,7 +422,7 @@ pub async fn a_paused_instance_sends_nothing_until_it_goes_on(world: &World) {
     assert_eq!(world.claim(10).await.len(), 2);
 }
 
-pub async fn what_may_not_go_out_is_given_up_at_its_time_all_the_same(world: &World) {
+pub async fn a_message_that_may_not_go_out_is_still_given_up_at_its_time(world: &World) {
     let waiting = store(world, notification(world, PHONE)).await;
     let carrier = store(world, urgent(world, "+5511987650001")).await;
     let mut write = sent(line(world), carrier.message, 0, later(world, 7 * 86_400));
@@ -441,7 +445,7 @@ pub async fn what_may_not_go_out_is_given_up_at_its_time_all_the_same(world: &Wo
     assert_eq!((held.message, held.until), (waiting.message, world.now()));
 }
 
-pub async fn a_number_that_waits_is_not_claimed_and_a_contact_that_waits_is_told(world: &World) {
+pub async fn a_held_number_is_not_claimed_and_a_held_contact_is_reported(world: &World) {
     let waiting = store(world, notification(world, PHONE)).await;
     let carrier = store(world, urgent(world, "+5511987650001")).await;
     let until = world.now().plus_seconds(30);

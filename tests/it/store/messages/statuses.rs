@@ -1,4 +1,4 @@
-//! What a channel says of messages: the same in any order and however often.
+//! Statuses of messages: the same result in any order and with any repeats.
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::message::State;
@@ -40,7 +40,7 @@ pub async fn each_state_has_its_time_and_read_is_delivered(world: &World) {
     assert_eq!(row["metadata"]["status"], "read");
 }
 
-pub async fn what_says_nothing_new_changes_no_row(world: &World) {
+pub async fn a_status_without_news_changes_no_row(world: &World) {
     let new = out(world, "w1").await;
     let told = || status(world, "w1", at(State::Delivered, START));
     let later = || status(world, "w1", at(State::Delivered, START.plus_seconds(5)));
@@ -71,7 +71,8 @@ pub async fn what_says_nothing_new_changes_no_row(world: &World) {
     assert_eq!(row["metadata"]["status"], "delivered", "failed gives way");
 }
 
-/// The end of a story in which the answer and the statuses come in this order.
+/// Returns the final rows after the answer and the statuses arrive in this
+/// order.
 async fn story(world: &World, to: &str, order: &[usize], by_own_id: bool) -> Vec<Value> {
     let new = store(world, urgent(world, to)).await;
     let start = world.now();
@@ -118,7 +119,7 @@ async fn story(world: &World, to: &str, order: &[usize], by_own_id: bool) -> Vec
     rows
 }
 
-/// The same story of other people reads the same but for its names.
+/// Removes the names of people, so that stories can be compared.
 fn comparable(rows: Vec<Value>, to: &str) -> String {
     let mut text = Vec::new();
     for row in rows {
@@ -162,7 +163,7 @@ pub async fn the_answer_and_its_statuses_come_to_the_same_in_any_order(world: &W
     }
 }
 
-/// Answer and status in one commit, either first.
+/// Answer and status in one commit, in either order.
 pub async fn the_answer_and_a_status_meet_in_one_commit(world: &World) {
     for (number, status_first) in [false, true].into_iter().enumerate() {
         let external = format!("w{number}");
@@ -218,7 +219,8 @@ pub async fn a_failure_is_one_row_and_filled_when_its_message_is_known(world: &W
         "as the contact is known"
     );
     assert_eq!(after["occurred_at"], json!(occurred_at));
-    // Another code is another row; an earlier time of the same one moves it.
+    // Another code is another row; an earlier time for the same code changes
+    // the row's time.
     let other = Progress::failed(world.now(), error("131000", Category::Transient));
     world.item(status(world, "w1", other)).await;
     let earlier = Progress::failed(START, error("131026", Category::Recipient));
@@ -239,7 +241,7 @@ pub async fn a_failure_is_one_row_and_filled_when_its_message_is_known(world: &W
     );
 }
 
-pub async fn a_word_that_says_nothing_is_ignored(world: &World) {
+pub async fn a_status_without_progress_is_ignored(world: &World) {
     let new = out(world, "w1").await;
     let before = message_row(world, new.message).await;
     let item = world.item(status(world, "w1", Progress::default())).await;
@@ -268,7 +270,7 @@ pub async fn an_id_of_another_instance_is_not_ours(world: &World) {
     );
     let row = message_row(world, other.message).await;
     assert_eq!(row["metadata"]["status"], "sending");
-    // The same id of a message at another line is another message.
+    // The same id of a message on another line is another message.
     let written = world
         .commit(&[sent(
             other_line(world),
@@ -295,7 +297,7 @@ pub async fn two_ids_are_one_message(world: &World) {
     world
         .item(status(world, "w1", at(State::Delivered, world.now())))
         .await;
-    // A third one that comes with our own id.
+    // A third id that arrives with our own id.
     let third = status_of(world, "x1", Some(new.message), at(State::Read, world.now()));
     world.item(third).await;
     let again = world
@@ -342,7 +344,7 @@ pub async fn a_webhook_of_a_thousand_events_is_one_commit(world: &World) {
     assert_eq!(stamps.len(), 500);
 }
 
-pub async fn what_is_said_of_strangers_is_forgotten_and_the_report_is_not(world: &World) {
+pub async fn statuses_of_unknown_messages_are_forgotten_and_the_report_is_not(world: &World) {
     world
         .item(status(world, "w1", at(State::Read, world.now())))
         .await;
@@ -366,7 +368,7 @@ pub async fn what_is_said_of_strangers_is_forgotten_and_the_report_is_not(world:
     let row = message_row(world, new.message).await;
     assert_eq!(row["metadata"]["status"], "accepted");
     assert_eq!(errors(world).await.len(), 1);
-    // Those of known messages stay.
+    // Statuses of known messages stay.
     world.advance(100 * 86_400).await;
     sweep().await;
     world

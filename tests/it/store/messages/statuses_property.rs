@@ -1,5 +1,5 @@
-//! A crowd of statuses, in a random order and with repeats, comes to the same end
-//! as in order: through webhooks of a thousand, every decision and the store.
+//! Many statuses in a random order, with repeats, give the same result as in order:
+//! through webhooks of a thousand, every decision and the store.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ leadhost_tests::on_every_store! {
     a_crowd_of_statuses_comes_to_the_same_in_any_order,
 }
 
-/// How many statuses, as many as take some seconds; the variable asks for more.
+/// The number of statuses: as many as take some seconds, or the value of the
+/// variable.
 fn size(on: &On) -> usize {
     let asked = std::env::var_os("LEADHOST_STATUSES");
     let asked = asked.and_then(|text| text.to_str()?.parse().ok());
@@ -41,7 +42,7 @@ impl Chance {
     }
 }
 
-/// What may be said of a message: few enough that most of it is said often.
+/// The possible statuses of a message: so few that most of them are repeated often.
 fn said(message: usize, number: usize) -> Progress {
     let seconds = i64::try_from(number / 7 * 13 + message % 5).unwrap();
     let time = START.plus_seconds(seconds);
@@ -80,9 +81,9 @@ async fn a_crowd_of_statuses_comes_to_the_same_in_any_order(on: On) {
     }
 }
 
-/// Sends messages, of which every other one is answered only after all statuses, and
-/// plays the statuses in this order; how each message, its failures and its contact
-/// are in the end.
+/// Sends messages, every second of which is answered only after all statuses, and
+/// plays the statuses in this order. Returns the final state of each message, its
+/// failures and its contact.
 async fn play(
     world: &World,
     run: &str,

@@ -1,4 +1,4 @@
-//! Time passes for conversations: nobody answers, nobody writes.
+//! Timeouts of conversations: no answer, and no activity.
 
 use leadhost::store::*;
 use serde_json::json;
@@ -32,7 +32,7 @@ pub async fn an_unanswered_conversation_goes_to_people_unless_it_should_not(worl
         assert_eq!(row["transferred_at"], json!(handed_over));
     }
     assert!(due(world).await.is_empty());
-    // It is settled: another message of ours does not ask again.
+    // It is settled: another message of ours does not start the timeout again.
     out(world, "w3").await;
     world.advance(86_400).await;
     assert!(due(world).await.is_empty());

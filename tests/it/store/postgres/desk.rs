@@ -1,7 +1,7 @@
-//! Two hosts work on the same deals at once, in opposite orders: partners change
-//! them, sources update them, time passes for their conversations, messages open
-//! new ones, the desk changes their tickets. No batch ends badly, no hosts wait for
-//! each other in a circle, and what is live is live once.
+//! Two hosts work on the same deals at the same time, in opposite orders: partners
+//! change them, sources update them, their conversations time out, messages open
+//! new ones, the desk changes their tickets. No batch fails, there is no deadlock,
+//! and each deal has at most one live ticket and conversation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn external(round: usize, number: usize) -> String {
     format!("{round}-{number}")
 }
 
-/// The deals of a round's new leads.
+/// Makes the deals of a round's new leads.
 async fn deals(world: &World, round: usize) -> Vec<DealId> {
     let mut deals = Vec::new();
     for number in 0..DEALS {
@@ -45,7 +45,8 @@ async fn deals(world: &World, round: usize) -> Vec<DealId> {
     deals
 }
 
-/// Each writer's batch, every second one backwards, all at once: two to a host.
+/// Runs each writer's batch, every second one backwards, all at once: two on each
+/// host.
 async fn at_once(hosts: &[Arc<dyn Store>; 2], batches: [Vec<Write>; WRITERS]) {
     let barrier = Arc::new(tokio::sync::Barrier::new(WRITERS));
     let writers: Vec<_> = batches
@@ -89,7 +90,8 @@ async fn tickets(world: &World) -> Vec<TicketView> {
     found.expect("it reads")
 }
 
-/// A conversation about each person's deal. The time for an answer is over.
+/// Begins a conversation about each person's deal, and lets the time for an answer
+/// pass.
 async fn unanswered(world: &World, round: usize) -> Vec<(ConversationId, ContactId)> {
     let mut talks = Vec::new();
     for number in 0..DEALS {
@@ -110,7 +112,7 @@ async fn unanswered(world: &World, round: usize) -> Vec<(ConversationId, Contact
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_partners_sources_and_time_hand_over_at_once_has_one_ticket() {
+async fn a_deal_handed_over_by_several_causes_at_once_has_one_ticket() {
     let Some((world, hosts)) = two_hosts().await else {
         return;
     };
@@ -140,7 +142,9 @@ async fn what_partners_sources_and_time_hand_over_at_once_has_one_ticket() {
     let tickets = tickets(&world).await;
     assert_eq!(tickets.len(), talks.len());
     for ticket in &tickets {
-        let talk = ticket.conversation_id.expect("somebody talked");
+        let talk = ticket
+            .conversation_id
+            .expect("the ticket has a conversation");
         assert_eq!(ticket.deal_id, talks.remove(&talk), "{ticket:?}");
     }
     assert!(talks.is_empty(), "{talks:?}");
@@ -148,7 +152,7 @@ async fn what_partners_sources_and_time_hand_over_at_once_has_one_ticket() {
         assert!(row["transferred_at"].is_string(), "{row}");
     }
     for row in rows(&world, Entity::Deals).await {
-        // Neither host has written over what the other one did.
+        // Neither host has overwritten the other's change.
         assert_eq!(row["stage_code"], "transferred", "{row}");
         assert_eq!(row["title"], "said later", "{row}");
     }
@@ -156,7 +160,7 @@ async fn what_partners_sources_and_time_hand_over_at_once_has_one_ticket() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_talks_on_about_a_deal_that_ended_meanwhile() {
+async fn no_conversation_continues_about_a_deal_that_ended_meanwhile() {
     let Some((world, hosts)) = two_hosts().await else {
         return;
     };
@@ -176,11 +180,13 @@ async fn nobody_talks_on_about_a_deal_that_ended_meanwhile() {
     let mut talks = 0;
     for row in rows(&world, Entity::Conversations).await {
         talks += 1;
-        // About the deal it was begun before the end, and closed with it.
+        // A conversation about the deal began before the end, and was closed with
+        // it.
         let is_about_it = row["deal_id"].is_string();
         assert_eq!(row["closed_at"].is_string(), is_about_it, "{row}");
     }
-    // Both messages of a person are in one conversation, or the deal ended between.
+    // A person's two messages are in one conversation, unless the deal ended in
+    // between.
     let people = ROUNDS * DEALS;
     assert!((people..=2 * people).contains(&talks));
     let sent = rows(&world, Entity::Messages).await;

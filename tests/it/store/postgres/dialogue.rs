@@ -1,6 +1,6 @@
-//! Two hosts settle and hear of the same messages at once, in opposite orders: no
-//! deadlock, no message sent twice, and the same end as if one had done it all in
-//! order.
+//! Two hosts settle the same messages and receive their statuses at the same
+//! time, in opposite orders: no deadlock, no message sent twice, and the same
+//! result as in sequence.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn person(number: usize) -> String {
     format!("+551198765000{number}")
 }
 
-/// What a channel says has happened before now.
+/// Statuses of a channel are in the past.
 fn time(world: &World, seconds: i64) -> Micros {
     world.now().plus_seconds(seconds - 3_600)
 }
@@ -41,7 +41,7 @@ fn external(round: usize, number: usize) -> String {
     format!("out-{round}-{number}")
 }
 
-/// Both hosts are asked to send this, as a partner does who repeats his request.
+/// Both hosts get this request, like a request that a partner repeats.
 fn named(world: &World, round: usize) -> Write {
     let claim = IdempotencyClaim {
         key: IdempotencyKey {
@@ -59,7 +59,7 @@ fn named(world: &World, round: usize) -> Write {
     }))
 }
 
-/// What each of four writers brings of a round's messages, two to a host.
+/// The writes of four writers about a round's messages, two on each host.
 fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Vec<Write> {
     let time = |seconds: i64| time(world, seconds);
     let webhook = |events: Vec<ItemResult>| world.accept(events);
@@ -78,7 +78,7 @@ fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Ve
                 sent(line(world), *id, 0, outcome)
             })
             .collect(),
-        // By the channel's ids, also before these are anybody's.
+        // Statuses by the channel's ids, even before these belong to a message.
         1 => vec![webhook(
             (0..MESSAGES)
                 .map(|number| {
@@ -87,7 +87,8 @@ fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Ve
                 })
                 .collect(),
         )],
-        // By our own, each in a webhook of its own; every third has failed.
+        // Statuses by our own ids, each in its own webhook; every third message
+        // has failed.
         2 => out
             .iter()
             .enumerate()
@@ -126,7 +127,7 @@ fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Ve
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn opposing_settlements_and_statuses_come_to_the_same() {
+async fn opposing_settlements_and_statuses_have_one_result() {
     let Some((world, hosts)) = two_hosts().await else {
         return;
     };
@@ -200,7 +201,7 @@ async fn everything_is_as_in_order(world: &World, out: &[Vec<MessageId>]) {
             assert_eq!(errors, usize::from(failed), "{row}");
         }
     }
-    // Out, in, and one for each named request.
+    // Outgoing, incoming, and one for each request with a key.
     assert_eq!(all.len(), ROUNDS * (MESSAGES + PEOPLE + 1));
     let conversations = rows(world, Entity::Conversations).await;
     assert_eq!(conversations.len(), PEOPLE, "each has one that is open");
@@ -222,7 +223,7 @@ async fn everything_is_as_in_order(world: &World, out: &[Vec<MessageId>]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_send_is_one_hosts_at_a_time() {
+async fn a_send_is_held_by_one_host_at_a_time() {
     let Some((world, hosts)) = two_hosts().await else {
         return;
     };
@@ -279,7 +280,7 @@ async fn a_send_is_one_hosts_at_a_time() {
         }
     }
     assert_eq!(begun.len(), WAITING);
-    // Both hosts' workers are gone in the middle of their calls.
+    // Both hosts' workers die in the middle of their calls.
     let later = until.plus(Micros::SECOND);
     let again = later.plus(Micros::MINUTE);
     let turns = leadhost::store::Turns::of(100);
@@ -293,7 +294,7 @@ async fn a_send_is_one_hosts_at_a_time() {
         let Job::Send(held) = job else {
             panic!("only sends wait");
         };
-        assert!(held.was_sending, "nobody knows what became of it");
+        assert!(held.was_sending, "its outcome is unknown");
         assert!(held.lease.0 > begun[&held.message].0);
     }
 }

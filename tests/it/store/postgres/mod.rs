@@ -1,5 +1,5 @@
-//! What only the store on PostgreSQL has to keep: the wall between tenants, the
-//! ways of its statements, and its refusals to open.
+//! Properties of the store on PostgreSQL only: the isolation of tenants, the
+//! plans of its statements, and its refusals to open.
 
 mod desk;
 mod dialogue;
@@ -28,7 +28,7 @@ async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     postgres::open(url, 4, ManualClock::at(START)).await
 }
 
-/// What the operator reads when the store does not open.
+/// Returns the operator's message for a store that cannot be opened.
 async fn refusal(url: &str) -> String {
     match open(url).await {
         Ok(_) => panic!("it opens"),
@@ -43,7 +43,7 @@ async fn run(connection: &mut PgConnection, sql: impl Into<String>) {
     assert!(done.is_ok(), "{sql}\n{:?}", done.err());
 }
 
-/// As the service serves: not as the owner.
+/// Connects as the service does: not as the owner.
 async fn as_service(database: &Database) -> PgConnection {
     let mut connection = database.connect().await;
     run(
@@ -54,7 +54,7 @@ async fn as_service(database: &Database) -> PgConnection {
     connection
 }
 
-/// How often hosts waited for each other in a circle.
+/// Returns the number of deadlocks so far.
 async fn deadlocks(world: &World) -> i64 {
     let On::Postgres(database) = &world.on else {
         unreachable!("two hosts are on PostgreSQL");
@@ -65,8 +65,8 @@ async fn deadlocks(world: &World) -> i64 {
     row.expect("it counts").get(0)
 }
 
-/// So many rows of any table, by the types of its columns; their numbers, which
-/// no other rows of the table may have, begin there.
+/// Inserts this many rows into any table, by the types of its columns. Their
+/// numbers begin there, and no other rows of the table may have them.
 async fn insert(
     owner: &mut PgConnection,
     table: &str,

@@ -1,5 +1,5 @@
-//! What the store on PostgreSQL refuses to open, in words that say what to do.
-//! Roles are of a whole server: what is done to them is done on one of the test's own.
+//! Databases that the store refuses to open, with a message that says what to do.
+//! Roles belong to a whole server, so tests that change them use their own server.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{open, refusal, run};
 
-/// With another name and password, or another database.
+/// The URL with another name and password, or another database.
 fn with(url: &str, change: impl FnOnce(&mut Url)) -> String {
     let mut url = Url::parse(url).unwrap();
     change(&mut url);
@@ -46,7 +46,7 @@ async fn hosts_that_open_an_empty_database_at_once_find_one_store() {
 async fn an_address_that_leads_nowhere_is_refused() {
     check(
         &refusal("postgres://user@host:port/database").await,
-        &["store.url is not understood"],
+        &["store.url is not a valid PostgreSQL URL"],
     );
     // A port that was free a moment ago.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -115,7 +115,7 @@ async fn a_wrong_password_is_refused() {
 }
 
 #[tokio::test]
-async fn a_login_that_may_not_make_the_role_is_told_what_to_run() {
+async fn a_login_that_may_not_make_the_role_gets_the_statement_to_run() {
     let Some(server) = private().await else {
         return;
     };
@@ -134,7 +134,7 @@ async fn a_login_that_may_not_make_the_role_is_told_what_to_run() {
     let sql = "create role leadhost_service nologin; grant leadhost_service to";
     check(&refusal(&url).await, &[sql]);
     run(&mut admin, "create role leadhost_service nologin").await;
-    // It is there, and this login may not become it.
+    // The role exists, and this login may not become it.
     check(&refusal(&url).await, &[sql]);
     run(&mut admin, "grant leadhost_service to plain").await;
     open(&url).await.expect("it opens");
@@ -168,7 +168,7 @@ async fn a_role_that_could_pass_the_policies_is_refused() {
         run(&mut admin, taken).await;
         drop(open(database.url()).await.expect("it opens again"));
     }
-    // Nor may it own what it is kept from.
+    // Nor may the role own the tables that the policies protect from it.
     let mut inside = database.connect_as_admin().await;
     run(
         &mut inside,

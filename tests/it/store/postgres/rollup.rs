@@ -1,6 +1,6 @@
-//! Rollups with several hosts on one database: they step the same builds at once,
-//! are cut in the middle, and meet batches of leads. What is counted is counted
-//! once, in every table alike, and of its own workspace alone.
+//! Rollups with several hosts on one database: they step the same builds at the
+//! same time, are cut in the middle, and meet batches of leads. Everything is
+//! counted once, the same in every table, and for its own workspace only.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use super::{deadlocks, run};
 
 const SET: MetricSet = MetricSet::Conversations;
 
-/// Changes of one step: so few that there are many.
+/// The changes of one step: so few that there are many steps.
 const STEP: u32 = 7;
 
-/// Conversations of new people, in one batch each for their beginning and their
-/// first message.
+/// Begins conversations of new people: one batch for the conversations and one
+/// for their first messages.
 async fn talk(world: &World, host: &dyn Store, round: usize, many: usize) {
     let new = |number: usize| {
         let to = format!("+55119{round:04}{number:04}");
@@ -50,7 +50,7 @@ async fn talk(world: &World, host: &dyn Store, round: usize, many: usize) {
     host.commit(&settled).await.expect("it commits");
 }
 
-/// A whole run, as the job does it.
+/// Counts a whole run, as the job does.
 async fn count(host: &dyn Store, limit: u32) -> Result<(), StoreError> {
     let run = host.rollup_begin(SET).await?;
     let mut changes = 0;
@@ -69,7 +69,7 @@ async fn count(host: &dyn Store, limit: u32) -> Result<(), StoreError> {
     host.rollup_end(SET, &run, &[], changes).await
 }
 
-/// Makes the cubes whole.
+/// Fills the cubes.
 async fn fill(host: &dyn Store) -> Result<(), StoreError> {
     for cube in host.cubes_due(zone::tzdata(), SystemClock.now()).await? {
         while host.cube_step(&cube).await? {}
@@ -77,7 +77,7 @@ async fn fill(host: &dyn Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What is counted by key, from the cube or from slots.
+/// The counts by key, from the cube or from slots.
 async fn counted(world: &World, of_cube: bool) -> BTreeMap<Key, Counts> {
     let zone = Zone::named(zone::DEFAULT).expect("a zone");
     let today = zone.day_of(SystemClock.now());
@@ -110,7 +110,7 @@ async fn counted(world: &World, of_cube: bool) -> BTreeMap<Key, Counts> {
     sums
 }
 
-/// The same from what the export says.
+/// The same from the export.
 async fn expected(world: &World) -> BTreeMap<Key, Counts> {
     let mut sums = BTreeMap::<Key, Counts>::new();
     for row in rows(world, Entity::Conversations).await {
@@ -223,7 +223,7 @@ async fn hosts_that_step_at_once_count_everything_once() {
     assert_eq!(deadlocks(&world).await, 0);
 }
 
-// Of this database: another test's hosts are none of ours.
+// Only of this database: hosts of other tests are left alone.
 const CUT: &str = "
 select pg_terminate_backend(pid)
 from pg_stat_activity
@@ -276,8 +276,8 @@ async fn a_step_that_is_cut_anywhere_is_done_or_is_not() {
         fill(&*hosts[1]).await.ok()
     })
     .await;
-    // What is being made takes over, and what retired goes.
-    until("nothing but what serves is left", async || {
+    // The build in progress takes over, and retired ones are removed.
+    until("only the serving build is left", async || {
         count(&*hosts[1], 100).await.ok()?;
         fill(&*hosts[1]).await.ok()?;
         let mut owner = database(&world).connect().await;
@@ -296,7 +296,7 @@ async fn batches_and_steps_do_not_wait_for_each_other() {
     };
     talk(&world, &*hosts[0], 0, 5).await;
     let mut owner = database(&world).connect().await;
-    // A batch that is under way has the clocks of its feeds.
+    // A running batch holds the clocks of its feeds.
     run(
         &mut owner,
         "begin; select 1 from leadhost.feed_clock for update",
@@ -307,7 +307,7 @@ async fn batches_and_steps_do_not_wait_for_each_other() {
         .expect("a run waits for no batch");
     run(&mut owner, "rollback").await;
     assert_eq!(counted(&world, false).await, expected(&world).await);
-    // A step that is under way has the builds.
+    // A running step holds the builds.
     run(
         &mut owner,
         "begin; select 1 from leadhost.rollup_builds for update",
@@ -331,7 +331,7 @@ async fn a_run_that_began_earlier_and_ends_later_takes_nothing_back() {
     let late = hosts[1].rollup_begin(SET).await.expect("it begins");
     assert!(late.as_of > early.as_of);
     let before = as_of(&world).await;
-    // The later one could not read it, and is the first to end.
+    // The later run could not read it, and ends first.
     let serving = late.builds.clone();
     let ended = hosts[1].rollup_end(SET, &late, &serving, 0).await;
     ended.expect("it ends");
@@ -347,7 +347,7 @@ async fn a_run_that_began_earlier_and_ends_later_takes_nothing_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_workspace_has_is_not_counted() {
+async fn rows_of_another_workspace_are_not_counted() {
     let Some((world, hosts)) = two_hosts().await else {
         return;
     };
@@ -363,7 +363,7 @@ async fn what_another_workspace_has_is_not_counted() {
         let found = builds.find(|build| build.workspace == scope.workspace());
         found.expect("each has one")
     };
-    // A build that is said to be another workspace's is not there.
+    // A build that claims another workspace is not found.
     let stolen = Build {
         workspace: other.workspace(),
         ..of(&world.scope)

@@ -1,4 +1,4 @@
-//! How often a batch waits for the database: its price, wherever that is.
+//! The number of round trips of a batch: its cost, wherever the database is.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::super::deals::{acme, wish};
 use super::super::messages;
 use super::super::world::{self, World};
 
-/// A world, and a host that reaches its database by way of the proxy.
+/// A world, and a host that reaches its database through the proxy.
 async fn through_proxy() -> Option<(World, Arc<dyn leadhost::store::Store>, Proxy)> {
     let on = On::postgres().await?;
     let On::Postgres(database) = &on else {
@@ -29,7 +29,7 @@ async fn through_proxy() -> Option<(World, Arc<dyn leadhost::store::Store>, Prox
     Some((world, host.expect("it opens"), proxy))
 }
 
-/// Once its statements are prepared.
+/// Counts the round trips after its statements are prepared.
 async fn trips(
     host: &dyn leadhost::store::Store,
     proxy: &Proxy,
@@ -56,8 +56,8 @@ async fn fresh_leads_cost_seven_round_trips_however_many_they_are() {
             };
             (0..leads).map(lead).collect()
         };
-        // Begin; keys; what is new; clocks; contacts and deals; commit; and the
-        // pool's look at the connection that it got back.
+        // Begin; keys; new rows; clocks; contacts and deals; commit; and the pool's
+        // check of the returned connection.
         assert_eq!(trips(&*host, &proxy, batch).await, 7, "{leads} leads");
     }
 }
@@ -85,8 +85,8 @@ async fn patches_cost_as_many_round_trips_however_many_they_are() {
             };
             deals.iter().map(patch).collect()
         };
-        // Begin; deals, contacts, conversations and tickets locked; what is new, history
-        // too; clocks; deals; commit; and the pool's look.
+        // Begin; lock deals, contacts, conversations and tickets; new rows, with
+        // history; clocks; deals; commit; and the pool's check.
         assert_eq!(trips(&*host, &proxy, batch).await, 10, "{patches} patches");
     }
 }
@@ -125,7 +125,7 @@ async fn statuses_cost_as_many_round_trips_however_many_they_are() {
         counts.push(trips(&*host, &proxy, webhook).await);
     }
     assert_eq!(counts[0], counts[1]);
-    // Begin; the way there (ids, messages, sends); ids and messages locked; what
-    // is new; clocks; messages; commit; and the pool's look.
+    // Begin; the lookup (ids, messages, sends); lock ids and messages; new rows; clocks;
+    // messages; commit; and the pool's check.
     assert_eq!(counts[0], 11);
 }

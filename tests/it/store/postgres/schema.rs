@@ -1,5 +1,5 @@
-//! What the migrations made, compared with the descriptions of the tables; and the schemas
-//! of before the first release, which are refused.
+//! Compares the migrated schema with the descriptions of the tables, and refuses schemas
+//! from before the first release.
 
 use leadhost::store::schema::{Column, TABLES, Table};
 use leadhost_tests::postgres::{database, empty_database};
@@ -8,7 +8,8 @@ use sqlx::postgres::{PgConnection, PgRow};
 
 use super::{open, refusal, run};
 
-/// Tables that are not described, and why: a SQLite file has none of them, or its own.
+/// Tables without a description, and the reason: a SQLite file has none of them, or its
+/// own.
 const OWN: &[(&str, &str)] = &[
     ("commit_markers", "finds out a commit whose answer was lost"),
     ("hosts", "of the hosts on one database"),
@@ -75,7 +76,8 @@ async fn names(owner: &mut PgConnection, sql: &'static str, table: Option<&str>)
     rows.iter().map(|row| row.get("name")).collect()
 }
 
-/// Each as `name kind`, with `null` where it may be; and those that the database fills in.
+/// Returns each column as `name kind`, with `null` if it may be null; and those that the
+/// database fills in.
 async fn columns(owner: &mut PgConnection, table: &str) -> (Vec<String>, Vec<String>) {
     let (mut columns, mut filled_in) = (Vec::new(), Vec::new());
     for row in &rows(owner, COLUMNS, Some(table)).await {
@@ -145,7 +147,7 @@ async fn the_database_has_the_columns_and_keys_that_are_described() {
 }
 
 #[tokio::test]
-async fn what_is_named_as_a_time_is_one() {
+async fn a_column_named_as_a_time_holds_a_time() {
     let Some(database) = database().await else {
         return;
     };

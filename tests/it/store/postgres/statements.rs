@@ -1,5 +1,5 @@
-//! Every statement of the store, as the server understands it: it prepares
-//! against the schema, and what grows is never read from end to end.
+//! Every statement of the store, as the server sees it: it can be prepared against
+//! the schema, and never reads a growing table from end to end.
 
 use leadhost::store::postgres::{HELLO, statements};
 use leadhost_tests::postgres::{Database, database};
@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Either, Executor as _, SqlSafeStr as _, Statement as _
 use super::super::world::{START, plan};
 use super::{as_service, insert, open, run};
 
-/// Tables that grow with leads. The others grow with what operators declare.
+/// Tables that grow with leads. The others grow with operators' declarations.
 const GROWING: &[&str] = &[
     "answers",
     "channel_refs",
@@ -42,7 +42,7 @@ const GROWING: &[&str] = &[
 ];
 
 /// Statements that may read a growing table by the workspace alone or whole: the
-/// table, a part of the text, and why.
+/// table, a part of the text, and the reason.
 const WHOLE: &[Known] = &[
     (
         "queue",
@@ -79,10 +79,10 @@ async fn every_statement_prepares_against_the_schema() {
     }
 }
 
-/// With scans forbidden the server takes an index wherever one serves; the plan
-/// is one for any parameters, as a statement has that is asked often.
+/// With sequential scans disabled the server uses an index if there is one that
+/// fits. The plan is generic, as for a statement that runs often.
 #[tokio::test]
-async fn no_statement_reads_what_grows_from_end_to_end() {
+async fn no_statement_reads_a_growing_table_from_end_to_end() {
     let Some(database) = database().await else {
         return;
     };
@@ -93,9 +93,9 @@ async fn no_statement_reads_what_grows_from_end_to_end() {
     assert!(unused.is_empty(), "not true any more: {unused:?}");
 }
 
-/// A plan that is made in the first minutes is kept for as long as the connection.
+/// A plan that is made in the first minutes is kept as long as the connection.
 #[tokio::test]
-async fn nor_while_the_tables_are_young() {
+async fn no_statement_reads_a_young_table_from_end_to_end() {
     let Some(database) = database().await else {
         return;
     };
@@ -103,7 +103,7 @@ async fn nor_while_the_tables_are_young() {
     let mut service = as_service(&database).await;
     let (wrong, _) = read_whole(&mut service).await;
     assert!(wrong.is_empty(), "empty:\n{}", wrong.join("\n"));
-    // Grown, and the server has not looked at them yet.
+    // The tables have grown, but the server has not analysed them yet.
     fill(&database).await;
     run(
         &mut database.connect_as_admin().await,
@@ -116,8 +116,9 @@ async fn nor_while_the_tables_are_young() {
 
 type Known = (&'static str, &'static str, &'static str);
 
-/// What statements read of growing tables without a condition of their own, as
-/// the service's connections are set; and which of those that may are none.
+/// Returns the reads of growing tables without a condition of their own, with the
+/// settings of the service's connections; and the allowed ones that no longer
+/// exist.
 async fn read_whole(service: &mut PgConnection) -> (Vec<String>, Vec<&'static Known>) {
     run(service, HELLO).await;
     let mut used = vec![false; WHOLE.len()];
@@ -144,7 +145,7 @@ async fn read_whole(service: &mut PgConnection) -> (Vec<String>, Vec<&'static Kn
     (wrong, unused.map(|(known, _)| known).collect())
 }
 
-/// So many rows that the server has reason to prefer one index to another.
+/// Inserts enough rows for the server to prefer one index to another.
 async fn fill(database: &Database) {
     const ROWS: usize = 2_000;
     let store = open(database.url()).await.expect("it opens");
@@ -199,7 +200,7 @@ async fn explain(service: &mut PgConnection, sql: &'static str) -> Value {
     plan[0]["Plan"].clone()
 }
 
-/// What a plan reads of growing tables without a condition of its own.
+/// Collects the reads of growing tables without a condition of their own.
 fn walk(node: &Value, table: Option<&str>, read: &mut Vec<(String, String)>) {
     let kind = node["Node Type"].as_str().unwrap_or_default();
     let table = node["Relation Name"].as_str().or(table);
@@ -216,14 +217,14 @@ fn walk(node: &Value, table: Option<&str>, read: &mut Vec<(String, String)>) {
         }
     }
     for below in node["Plans"].as_array().into_iter().flatten() {
-        // A scan by bitmap names its table above the index.
+        // A bitmap scan names its table above the index.
         let of_same = table.filter(|_| kind.starts_with("Bitmap"));
         walk(below, of_same, read);
     }
 }
 
-/// Whether an index's condition says more than the workspace, which the policy
-/// says of every row.
+/// Whether an index condition narrows more than the workspace, which the policy
+/// adds to every query.
 fn leads(condition: &str) -> bool {
     condition
         .split(" AND ")
@@ -233,7 +234,7 @@ fn leads(condition: &str) -> bool {
 }
 
 #[test]
-fn a_condition_on_the_workspace_alone_leads_nowhere() {
+fn a_condition_on_the_workspace_alone_narrows_nothing() {
     assert!(!leads("(workspace_id = ANY ($0))"));
     assert!(!leads(
         "((workspace_id = ANY ($0)) AND (workspace_id = $1))"

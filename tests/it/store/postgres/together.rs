@@ -1,4 +1,4 @@
-//! What hosts on one database do at once.
+//! Concurrent work of hosts on one database.
 
 use std::sync::Arc;
 
@@ -24,7 +24,8 @@ async fn hosts_that_declare_at_once_number_agents_without_gaps() {
             let url = Arc::clone(&url);
             tokio::spawn(async move {
                 let store = open(&url).await.expect("it opens");
-                // Two hosts a workspace; a dry run between leaves no gap.
+                // Two hosts for each workspace; a dry run in between leaves no
+                // gap.
                 let plan = plan(&format!("shared-{}", host % 2));
                 store.apply(&plan, START, true).await.expect("a dry run");
                 store.apply(&plan, START, false).await.expect("a plan")
@@ -39,7 +40,7 @@ async fn hosts_that_declare_at_once_number_agents_without_gaps() {
         let (one, other) = (&applied[one], &applied[other]);
         assert_eq!(one.workspace_id, other.workspace_id);
         assert_eq!(one.connections, other.connections);
-        // Whoever came second changed nothing.
+        // The second one changed nothing.
         assert!(one.changes.is_empty() != other.changes.is_empty());
     }
     let mut agents: Vec<i64> = applied

@@ -1,6 +1,6 @@
-//! The wall between tenants in the database: a transaction sees rows of the
-//! workspaces that it names, and of no other. Every table is filled from its own
-//! columns, so that a table that a later migration adds is tried too.
+//! The isolation of tenants in the database: a transaction sees only rows of the workspaces
+//! that it names. Every table is filled according to its own columns, so that a table of a
+//! later migration is tested too.
 
 use leadhost::domain::id::WorkspaceId;
 use leadhost::store::StoreError;
@@ -12,8 +12,7 @@ use uuid::Uuid;
 use super::super::world::{START, plan};
 use super::{as_service, insert, open, run};
 
-/// Tables without the policy: none holds anything of a person, or what is not
-/// sealed of a secret.
+/// Tables without the policy: none contains personal data or unsealed secrets.
 const EXEMPT: &[(&str, &str)] = &[
     ("activations", "of all tenants"),
     ("commit_markers", "of all tenants"),
@@ -49,8 +48,8 @@ const EXEMPT: &[(&str, &str)] = &[
     ("workspaces", "what the policy is about"),
 ];
 
-/// A database that is served, with two workspaces in it and a row for each of
-/// them in every table that has the policy.
+/// A migrated database with two workspaces, and a row for each of them in every table that
+/// has the policy.
 struct Filled {
     database: Database,
     one: Uuid,
@@ -65,7 +64,7 @@ impl Filled {
         let mut ids = Vec::new();
         for slug in ["one", "other"] {
             let mut plan = plan(slug);
-            // What the tables hold is this test's own.
+            // The test fills the tables itself.
             plan.agents.clear();
             plan.owners.clear();
             plan.products.clear();
@@ -93,7 +92,7 @@ impl Filled {
     }
 }
 
-/// Those with the policy, or those without.
+/// Returns the tables with the policy, or those without.
 async fn tables(owner: &mut PgConnection, with_policy: bool) -> Vec<String> {
     sqlx::query_scalar(
         "select c.relname::text
@@ -117,7 +116,8 @@ async fn count(connection: &mut PgConnection, table: &str) -> i64 {
         .unwrap_or_else(|error| panic!("{table}: {error}"))
 }
 
-/// How many rows it touched, or the server's code; undone in either case.
+/// Returns how many rows the statement touched, or the server's error code. It is rolled
+/// back in either case.
 async fn touched(connection: &mut PgConnection, sql: &str) -> Result<u64, String> {
     run(connection, "savepoint before").await;
     let done = sqlx::query(AssertSqlSafe(sql))
@@ -165,7 +165,7 @@ async fn every_table_has_the_policy_or_is_known_to_need_none() {
         let visible: String = policy.get(5);
         assert_eq!(visible, policies[0].get::<String, _>(5), "{table}");
         assert!(visible.contains("app.ws"), "{visible}");
-        // Without a rule of its own what may be written is what may be seen.
+        // Without a separate rule for writes, the rule for reads applies.
         assert_eq!(policy.get::<Option<String>, _>(6), None, "{table}");
     }
 }
@@ -178,7 +178,7 @@ async fn without_a_workspace_named_there_are_no_rows() {
     let mut service = as_service(&filled.database).await;
     let stranger = format!("set app.ws = '{{{}}}'", Uuid::new_v4());
     for setting in [
-        // As a new connection has it, and as one has it that named some before.
+        // On a new connection, and on one that named a workspace before.
         "",
         "begin; set local app.ws = '{00000000-0000-0000-0000-000000000000}'; commit",
         "set app.ws = ''",
@@ -212,7 +212,7 @@ async fn the_rows_of_the_named_workspaces_are_seen_and_no_others() {
         run(&mut service, "commit").await;
         assert_eq!(count(&mut service, "deals").await, 0, "after its end");
     }
-    // The owner is not bound, so that a dump is whole.
+    // The owner is not restricted, so that a dump is complete.
     let mut owner = filled.database.connect().await;
     assert_eq!(count(&mut owner, "leadhost.deals").await, 2);
 }
@@ -250,7 +250,7 @@ async fn nothing_is_written_for_a_workspace_that_is_not_named() {
 }
 
 #[tokio::test]
-async fn the_service_is_nobody_special_whoever_logs_in() {
+async fn the_service_runs_as_an_ordinary_role_with_any_login() {
     let Some(database) = database().await else {
         return;
     };
@@ -258,7 +258,7 @@ async fn the_service_is_nobody_special_whoever_logs_in() {
     for url in [database.url(), database.admin_url()] {
         let store = open(url).await.expect("it opens");
         store.workspaces().await.expect("it reads");
-        // A right that is taken from the role is missing, though who logs in owns the table.
+        // A revoked right of the role is missing, even if the login owns the table.
         run(
             &mut owner,
             "revoke select on leadhost.workspaces from leadhost_service",
@@ -294,7 +294,7 @@ async fn a_verb_sees_its_workspace_alone() {
     let store = open(filled.database.url()).await.expect("it opens");
     for workspace in [filled.one, filled.other] {
         let agents = store.agents(WorkspaceId(workspace)).await;
-        // The row that the test made has a kind that none is: it was read.
+        // The row that the test made has an invalid kind: the error shows that it was read.
         let Err(StoreError::Inconsistent { what }) = agents else {
             panic!("{agents:?}");
         };

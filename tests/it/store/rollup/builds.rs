@@ -1,5 +1,5 @@
-//! Builds: one serves, another is made beside it, old ones go; and what runs that
-//! fail or cross leave behind.
+//! Builds: one serves, another is made next to it, old ones are removed; and the
+//! effects of runs that fail or overlap.
 
 use super::super::world::*;
 use super::*;
@@ -42,7 +42,7 @@ pub async fn a_rebuild_serves_when_it_is_whole_and_the_old_rows_go(world: &World
     assert_eq!(run.builds.len(), 1);
     let stepped = world.store.rollup_step(&run.builds[0], 2).await;
     assert_eq!(stepped.expect("a step"), Stepped::More(2));
-    // What changes meanwhile comes into both.
+    // Changes during the rebuild go into both builds.
     answer(world, &phone(1)).await;
     count(world).await;
     is_right(world).await;
@@ -62,7 +62,7 @@ pub async fn a_rebuild_serves_when_it_is_whole_and_the_old_rows_go(world: &World
     assert_ne!(after.0, now.0);
     assert!(of_cube().await);
     is_right(world).await;
-    // The old one goes in small steps.
+    // The old build is removed in small steps.
     count_by(world, TALKS, 1).await;
     assert_eq!(begin(world, TALKS).await.builds, []);
     assert_eq!(world.rows("select count(*) from rollup_builds").await, 1);
@@ -71,7 +71,7 @@ pub async fn a_rebuild_serves_when_it_is_whole_and_the_old_rows_go(world: &World
     is_right(world).await;
 }
 
-pub async fn what_was_not_read_is_as_old_as_it_was(world: &World) {
+pub async fn counts_that_were_not_read_keep_their_as_of(world: &World) {
     let as_of = async || state(world, TALKS).await.as_of;
     talk(world, &phone(1)).await;
     let first = world.now();
@@ -105,7 +105,8 @@ pub async fn a_run_that_ends_late_takes_nothing_back(world: &World) {
     let newest = world.now();
     end(world, TALKS, &slow, &[]).await;
     assert_eq!(as_of().await, Some(newest));
-    // What the later one could not read is as of the one that did.
+    // Counts that the later run could not read keep the as-of of the run that
+    // did.
     world.advance(60).await;
     talk(world, &phone(2)).await;
     let slow = begin(world, TALKS).await;

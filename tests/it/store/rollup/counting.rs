@@ -1,4 +1,4 @@
-//! What is counted, where, and what becomes of it when things change.
+//! The counted events, their periods, and the effect of changes.
 
 use leadhost::domain::analytics::{Granularity, Key, MetricSet, add};
 use leadhost::domain::id::AgentId;
@@ -19,7 +19,7 @@ pub async fn the_first_run_counts_what_was_there_before(world: &World) {
         talk(world, &phone(person)).await;
         world.advance(40_000).await;
     }
-    // Stored and not taken by the channel: it has not begun.
+    // Stored, but not accepted by the channel: it has not begun.
     store(world, urgent(world, &phone(9))).await;
     assert!(table(&cells(world, TALKS, zone::DEFAULT, "none").await).is_empty());
     let as_of = world.now();
@@ -29,7 +29,7 @@ pub async fn the_first_run_counts_what_was_there_before(world: &World) {
     assert!(now.version.is_some());
     assert_eq!(sums(world, TALKS).await, [3, 0, 0, 0, 0]);
     is_right(world).await;
-    // Nothing new is nothing to do, and the next run is of a later moment.
+    // Without changes there is nothing to do, and the next run has a later as-of.
     world.advance(60).await;
     assert_eq!(begin(world, TALKS).await.builds, []);
     assert_eq!(count(world).await, 0);
@@ -38,7 +38,7 @@ pub async fn the_first_run_counts_what_was_there_before(world: &World) {
     assert_eq!(later.version, now.version);
 }
 
-pub async fn what_comes_late_is_counted_where_the_conversation_began(world: &World) {
+pub async fn late_events_count_where_the_conversation_began(world: &World) {
     let first = talk(world, &phone(1)).await;
     talk(world, &phone(2)).await;
     count(world).await;
@@ -52,7 +52,7 @@ pub async fn what_comes_late_is_counted_where_the_conversation_began(world: &Wor
     is_right(world).await;
 }
 
-pub async fn who_handled_it_may_change(world: &World) {
+pub async fn the_agent_and_the_source_of_a_conversation_may_change(world: &World) {
     let id = talk(world, &phone(1)).await;
     let other = talk(world, &phone(2)).await;
     count(world).await;
@@ -72,7 +72,7 @@ pub async fn who_handled_it_may_change(world: &World) {
     }
     let unknown = table(&cells(world, TALKS, zone::DEFAULT, "none").await);
     assert!(unknown.keys().any(|(_, key)| *key == Key::default()));
-    // Also when it began: it goes into another day.
+    // Also its beginning: it moves to another day.
     let began = match world.on {
         leadhost_tests::On::Sqlite => "first_message_at = 1750600000000000".to_owned(),
         leadhost_tests::On::Postgres(_) => "first_message_at = to_timestamp(1750600000)".to_owned(),
@@ -83,7 +83,7 @@ pub async fn who_handled_it_may_change(world: &World) {
 }
 
 pub async fn a_source_of_any_length_is_counted(world: &World) {
-    // Letters that no index can press together.
+    // Letters that no index can compress.
     let mut number: u64 = 7;
     let long: String = (0..9_000)
         .map(|_| {
@@ -142,7 +142,7 @@ pub async fn a_test_lead_that_is_removed_is_not_counted_either(world: &World) {
     );
 }
 
-pub async fn a_lead_that_turns_out_a_test_is_counted_no_more(world: &World) {
+pub async fn a_lead_that_turns_out_a_test_is_no_longer_counted(world: &World) {
     let mut new = lead_of(world, "L1", &phone(1));
     let deal = world.item(lead(new.clone())).await.deal_id;
     let deal = deal.expect("a deal");
@@ -159,7 +159,8 @@ pub async fn a_lead_that_turns_out_a_test_is_counted_no_more(world: &World) {
     alter(world, closed, column).await;
     count(world).await;
     assert_eq!(sums(world, TALKS).await, [3, 0, 0, 0, 0]);
-    // What says nothing of it changes nothing, and neither does saying it again.
+    // An update without the field changes nothing, and neither does a repeat of
+    // it.
     new.action = Action::Update;
     new.title = Some("Two rooms".to_owned());
     world.item(lead(new.clone())).await;
@@ -171,7 +172,7 @@ pub async fn a_lead_that_turns_out_a_test_is_counted_no_more(world: &World) {
     is_right(world).await;
     world.item(lead(new.clone())).await;
     assert_eq!(count(world).await, 0);
-    // It was none after all.
+    // It was not a test after all.
     new.deal_props.insert("test".to_owned(), false.into());
     world.item(lead(new)).await;
     count(world).await;
@@ -179,7 +180,7 @@ pub async fn a_lead_that_turns_out_a_test_is_counted_no_more(world: &World) {
     is_right(world).await;
 }
 
-pub async fn tickets_are_counted_where_they_opened(world: &World) {
+pub async fn tickets_count_where_they_opened(world: &World) {
     let tickets = MetricSet::Tickets;
     for person in [1, 2] {
         let id = talk(world, &phone(person)).await;
@@ -239,7 +240,7 @@ pub async fn tickets_of_a_test_lead_are_not_counted(world: &World) {
     assert!(elapse(world, id).await);
     count_by(world, tickets, 1_000).await;
     assert_eq!(sums(world, tickets).await, [1, 0, 0, 0, 0]);
-    // It turns out a test, is none after all, and is one again.
+    // It becomes a test, then not, then a test again.
     new.action = Action::Update;
     for (is_test, counts) in [(true, 0), (false, 1), (true, 0)] {
         new.deal_props.insert("test".to_owned(), is_test.into());
@@ -253,7 +254,7 @@ pub async fn tickets_of_a_test_lead_are_not_counted(world: &World) {
     assert_eq!(sums(world, tickets).await, [0; 5]);
 }
 
-pub async fn pages_of_any_size_come_to_the_same(world: &World) {
+pub async fn pages_of_any_size_give_the_same_counts(world: &World) {
     let mut ids = Vec::new();
     for (round, limit) in [1, 2, 3, 7, 1_000].into_iter().enumerate() {
         for person in 0..4 {
@@ -301,7 +302,7 @@ pub async fn long_buckets_are_the_sums_of_their_days(world: &World) {
     }
 }
 
-pub async fn days_and_what_lies_at_their_edges_are_told_together(world: &World) {
+pub async fn days_and_the_slots_at_their_edges_are_read_together(world: &World) {
     for person in 0..8 {
         talk(world, &phone(person)).await;
         world.advance(43_000).await;
@@ -310,7 +311,7 @@ pub async fn days_and_what_lies_at_their_edges_are_told_together(world: &World) 
     fill_all(world).await;
     let rules = Zone::named(zone::DEFAULT).expect("a zone");
     let first = rules.day_of(START);
-    // From noon of the first day on, one whole day, and the morning of the third.
+    // From noon of the first day, one whole day, and the morning of the third.
     let noon = |day: Day| Slot::from(rules.start_of(day).plus(12 * 60 * Micros::MINUTE));
     let edges = vec![
         (
@@ -360,7 +361,7 @@ pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
         tzdata: "none",
         days: (Day(0), Day(0)),
         edges: Vec::new(),
-        // All times: there are few slots in them.
+        // All times: they contain few slots.
         buckets: vec![(
             Day(0),
             Slots {

@@ -1,4 +1,5 @@
-//! Cubes of local days: who gets one, how it becomes whole, and when it goes.
+//! Cubes of local days: which zone gets one, how it is filled, and when it is
+//! removed.
 
 use leadhost::limits;
 
@@ -45,7 +46,7 @@ pub async fn a_cube_that_is_being_filled_follows_what_changes(world: &World) {
         for cube in &cubes {
             assert!(world.store.cube_step(cube).await.expect("a step"));
         }
-        // In what is filled, and in what is not.
+        // In the filled part, and in the other part.
         alter(world, ids[round], "source = 'fair'").await;
         alter(world, ids[9 - round], "source = 'fair'").await;
         remove(world, ids[4 + round]).await;
@@ -91,7 +92,7 @@ pub async fn steps_of_counting_and_of_a_cube_may_cross(world: &World) {
     is_right(world).await;
 }
 
-pub async fn a_zone_that_nobody_asks_for_loses_its_cube(world: &World) {
+pub async fn an_unused_zone_loses_its_cube(world: &World) {
     talk(world, &phone(1)).await;
     ask_for(world, ZONES[1], limits::ZONE_REQUESTS).await;
     count(world).await;
@@ -101,7 +102,7 @@ pub async fn a_zone_that_nobody_asks_for_loses_its_cube(world: &World) {
     assert_eq!(due(world).await, []);
     assert!(!of_cube(world, ZONES[1]).await);
     assert!(of_cube(world, zone::DEFAULT).await);
-    // What is known of it is forgotten: it begins as a stranger.
+    // Its past use is forgotten: it starts like an unknown zone.
     ask_for(world, ZONES[1], 1).await;
     assert_eq!(due(world).await, []);
     is_right(world).await;
@@ -117,7 +118,7 @@ pub async fn other_rules_make_other_cubes(world: &World) {
     };
     assert_eq!(zones(&due_by("1999z").await), [zone::DEFAULT]);
     assert!(!of_cube(world, zone::DEFAULT).await);
-    // Who has other rules neither fills nor keeps what is of these.
+    // A host with other rules neither fills nor keeps cubes of these rules.
     talk(world, &phone(2)).await;
     count(world).await;
     is_right(world).await;

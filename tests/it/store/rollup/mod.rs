@@ -1,6 +1,6 @@
-//! What every store promises of analytics. What a store has counted is compared
-//! with what its rows come to when they are counted anew, plainly, zone by zone:
-//! by the days of a cube where there is one, and by slots.
+//! The promises of every store about analytics. The counts of a store are
+//! compared with a plain recount of its rows, zone by zone: by the days of a cube
+//! if there is one, and by slots.
 
 pub mod builds;
 pub mod counting;
@@ -22,14 +22,14 @@ use serde_json::Value;
 use super::messages::{at, inbound, number, receive, settle_send, store, urgent};
 use super::world::*;
 
-/// The default zone, one with days of 23.5 hours, and one whose offset is odd.
+/// The default zone, one with days of 23.5 hours, and one with an odd offset.
 pub const ZONES: [&str; 3] = [zone::DEFAULT, "Australia/Lord_Howe", "Asia/Kathmandu"];
 
 pub const TALKS: MetricSet = MetricSet::Conversations;
 
 pub type Table = BTreeMap<(Day, Key), Counts>;
 
-/// A conversation that began with a message to this number.
+/// Begins a conversation with a message to this number.
 pub async fn talk(world: &World, to: &str) -> ConversationId {
     let new = store(world, urgent(world, to)).await;
     let taken = SendOutcome::Accepted {
@@ -42,7 +42,7 @@ pub async fn talk(world: &World, to: &str) -> ConversationId {
     new.conversation
 }
 
-/// Numbers of people, one after the other.
+/// The numbers of people, in sequence.
 pub fn phone(person: u32) -> String {
     format!("+55119{:08}", 87_000_000 + person)
 }
@@ -59,8 +59,8 @@ pub async fn answer(world: &World, to: &str) {
     receive(world, new).await;
 }
 
-/// Something of a conversation changes, past all verbs: `set` names columns that
-/// both stores have.
+/// Changes a conversation directly in the store: `set` names columns that both
+/// stores have.
 pub async fn alter(world: &World, conversation: ConversationId, set: &str) {
     world
         .change(&format!(
@@ -75,7 +75,7 @@ pub async fn alter(world: &World, conversation: ConversationId, set: &str) {
         .await;
 }
 
-/// The conversation is gone, and its feed tells so.
+/// Removes a conversation, with a tombstone in its feed.
 pub async fn remove(world: &World, conversation: ConversationId) {
     world
         .change(&format!(
@@ -91,7 +91,7 @@ pub async fn remove(world: &World, conversation: ConversationId) {
         .await;
 }
 
-/// The feed tells of no removal any more.
+/// Removes all tombstones from the feed.
 pub async fn forget_removals(world: &World) {
     world
         .change(
@@ -105,8 +105,8 @@ pub async fn begin(world: &World, set: MetricSet) -> Run {
     world.store.rollup_begin(set).await.expect("it begins")
 }
 
-/// The builds of a run are read to their end, so many changes at a time; how many
-/// changes there were.
+/// Reads the builds of a run to their end, this many changes at a time. Returns
+/// the number of changes.
 pub async fn read(world: &World, run: &Run, limit: u32) -> u64 {
     let mut changes = 0;
     for build in &run.builds {
@@ -129,7 +129,7 @@ pub async fn end(world: &World, set: MetricSet, run: &Run, unread: &[Build]) {
     ended.expect("it ends");
 }
 
-/// As the job does it.
+/// Counts as the job does.
 pub async fn count_by(world: &World, set: MetricSet, limit: u32) -> u64 {
     let run = begin(world, set).await;
     let changes = read(world, &run, limit).await;
@@ -150,7 +150,7 @@ pub async fn fill(world: &World, cube: &Cube) {
     while world.store.cube_step(cube).await.expect("a step") {}
 }
 
-/// Every cube that is due becomes whole.
+/// Fills every cube that is due.
 pub async fn fill_all(world: &World) {
     for cube in due(world).await {
         fill(world, &cube).await;
@@ -158,7 +158,7 @@ pub async fn fill_all(world: &World) {
     assert_eq!(due(world).await, []);
 }
 
-/// So many requests for days of the zone.
+/// Requests days of the zone this many times.
 pub async fn ask_for(world: &World, zone: &str, requests: u64) {
     let used = ZoneUse {
         workspace: world.workspace,
@@ -174,7 +174,7 @@ pub async fn state(world: &World, set: MetricSet) -> RollupState {
     state.expect("it reads")
 }
 
-/// Days around all that the tests tell of.
+/// The days around everything in the tests.
 fn days() -> (Day, Day) {
     let first = Day::parse("2025-06-10").expect("a day");
     (first, first.plus(100))
@@ -187,8 +187,8 @@ fn bucket(rules: &Zone, from: Day, to: Day) -> Slots {
     }
 }
 
-/// Every day of the zone by itself: of a cube, unless there is none or the rules
-/// are of another version.
+/// Returns every single day of the zone: from a cube, unless there is none or its
+/// rules have another version.
 pub async fn cells(world: &World, set: MetricSet, zone: &str, tzdata: &str) -> Cells {
     let rules = Zone::named(zone).expect("a zone");
     let (first, last) = days();
@@ -231,7 +231,7 @@ fn time_of(row: &Value, name: &str) -> Option<Micros> {
     row[name].as_str().and_then(time::parse)
 }
 
-/// What the rows come to by local days.
+/// Counts the rows by local days.
 pub async fn counted_anew(world: &World, zone: &str) -> Table {
     let rules = Zone::named(zone).expect("a zone");
     let tests: Vec<Value> = world
@@ -264,7 +264,8 @@ pub async fn counted_anew(world: &World, zone: &str) -> Table {
     table
 }
 
-/// What was counted is what the rows come to, in each zone, by days and by slots.
+/// Checks that the counts equal a recount of the rows, in each zone, by days and
+/// by slots.
 pub async fn is_right(world: &World) {
     for zone in ZONES {
         let expect = counted_anew(world, zone).await;
@@ -276,7 +277,7 @@ pub async fn is_right(world: &World) {
     }
 }
 
-/// All of it together, by the measures' order.
+/// Returns the sums over everything, in the order of the measures.
 pub async fn sums(world: &World, set: MetricSet) -> Counts {
     let mut sums = Counts::default();
     for cell in cells(world, set, zone::DEFAULT, zone::tzdata()).await.cells {
@@ -285,7 +286,7 @@ pub async fn sums(world: &World, set: MetricSet) -> Counts {
     sums
 }
 
-/// Buckets of months from slots, as who asks without a cube has them.
+/// Returns buckets of months from slots, as for a request without a cube.
 pub async fn months(world: &World, zone: &str) -> Table {
     let rules = Zone::named(zone).expect("a zone");
     let (first, last) = days();

@@ -1,12 +1,13 @@
-//! What is gone is not counted any more, however late that is heard of.
+//! Removed rows are no longer counted, however late the removal is read.
 
 use super::super::world::*;
 use super::*;
 
-pub async fn what_is_gone_is_taken_away(world: &World) {
+pub async fn removed_rows_are_subtracted(world: &World) {
     let first = talk(world, &phone(1)).await;
     let second = talk(world, &phone(2)).await;
-    // One that comes and goes between two runs was never counted.
+    // A conversation that is added and removed between two runs was never
+    // counted.
     let never = talk(world, &phone(3)).await;
     remove(world, never).await;
     count(world).await;
@@ -29,7 +30,7 @@ pub async fn what_is_gone_is_taken_away(world: &World) {
     assert_eq!(world.rows("select count(*) from rollup_days").await, 0);
 }
 
-pub async fn who_missed_removals_counts_anew(world: &World) {
+pub async fn a_build_that_missed_removals_is_counted_again(world: &World) {
     let gone = talk(world, &phone(1)).await;
     talk(world, &phone(2)).await;
     count(world).await;
@@ -38,7 +39,7 @@ pub async fn who_missed_removals_counts_anew(world: &World) {
     forget_removals(world).await;
     talk(world, &phone(3)).await;
     count(world).await;
-    // The one that serves goes on, and another is made beside it.
+    // The serving build continues, and another one is made next to it.
     assert_eq!(sums(world, TALKS).await, [3, 0, 0, 0, 0]);
     assert_eq!(begin(world, TALKS).await.builds.len(), 1);
     count(world).await;
@@ -49,14 +50,14 @@ pub async fn who_missed_removals_counts_anew(world: &World) {
     assert_eq!(begin(world, TALKS).await.builds, []);
 }
 
-pub async fn a_build_that_begins_misses_nothing_of_before(world: &World) {
+pub async fn a_new_build_needs_no_earlier_removals(world: &World) {
     let gone = talk(world, &phone(1)).await;
     for person in 2..5 {
         talk(world, &phone(person)).await;
     }
     remove(world, gone).await;
     forget_removals(world).await;
-    // Its place in the feed is long before what was forgotten.
+    // Its place in the feed is long before the forgotten removals.
     let run = begin(world, TALKS).await;
     let stepped = world.store.rollup_step(&run.builds[0], 1).await;
     assert_eq!(stepped.expect("a step"), Stepped::More(1));
@@ -79,7 +80,7 @@ pub async fn a_build_that_missed_removals_while_it_was_made_is_given_up(world: &
     end(world, TALKS, &run, &[]).await;
     assert_eq!(state(world, TALKS).await.version, None);
     let run = begin(world, TALKS).await;
-    assert_eq!(run.builds.len(), 2, "what was given up is cleared away");
+    assert_eq!(run.builds.len(), 2, "the abandoned build is cleared away");
     read(world, &run, 1).await;
     end(world, TALKS, &run, &[]).await;
     is_right(world).await;

@@ -1,6 +1,6 @@
-//! A double that somebody started to try things against: statuses follow by
-//! themselves after a moment, and lines on the standard input, or requests to
-//! `/double/..`, play the lead and the bad day.
+//! A double for trying things by hand: it sends statuses by itself after a
+//! moment, and command lines on standard input, or requests to `/double/..`, play
+//! the contact and provider failures.
 
 use std::io::BufRead as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -11,15 +11,15 @@ use super::misbehaviour::WORDS;
 use super::{Accepted, Channel, Control, Event, Flush, Inbound, Misbehaviour, Provider};
 use crate::double::http::{Answer, Request};
 
-/// What follows a message that was taken, and how many seconds after: told then,
-/// and with that time. Providers' times are whole seconds, so that an earlier one
-/// could lie before the acceptance.
+/// The statuses of an accepted message, and how many seconds after the acceptance
+/// each is sent, with that time. Providers' times are whole seconds, so an
+/// earlier one could be before the acceptance.
 const STORY: [(&str, u64); 3] = [("sent", 1), ("delivered", 2), ("read", 3)];
 
-/// What was not taken is told again after this.
+/// The pause before refused events are sent again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Starts a double that goes on by itself.
+/// Starts a double that acts by itself.
 pub fn start<P: Provider>(
     listen: std::net::SocketAddr,
     provider: P,
@@ -31,10 +31,10 @@ pub fn start<P: Provider>(
         let double = Arc::downgrade(&double);
         Box::new(move |line| match double.upgrade() {
             Some(double) => command(&double, line),
-            None => Err("the double ends".to_owned()),
+            None => Err("the double is stopping".to_owned()),
         })
     };
-    // Nobody else has set it: the double is new.
+    // The double is new, so its control is not set yet.
     let _ = double.state().control.set(control);
     let teller = Arc::downgrade(&double);
     std::thread::Builder::new()
@@ -43,7 +43,7 @@ pub fn start<P: Provider>(
     Ok(double)
 }
 
-/// Reads lines until there are no more, and says what came of each.
+/// Reads command lines until there are no more, and prints the results.
 pub fn listen<P: Provider>(double: &Channel<P>, mut say: impl FnMut(&str)) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         if line.trim().is_empty() {
@@ -55,17 +55,17 @@ pub fn listen<P: Provider>(double: &Channel<P>, mut say: impl FnMut(&str)) {
     }
 }
 
-/// What can be typed.
+/// The help text of the command lines.
 pub fn help<P: Provider>(provider: &P) -> String {
     format!(
         "\
 inbound FROM TEXT                      a contact writes
 press FROM WORDS                       a contact presses a button of the last message
 status ID|last WORD [CODE]             sent, delivered, read, failed, or any other
-fail HOW [TIMES]                       the next sends go wrong
-behave                                 they do not
-release                                what hangs gets its answer
-messages                               what was taken
+fail HOW [TIMES]                       the next sends fail like this
+behave                                 cancels planned failures
+release                                answers the sends that hang
+messages                               lists the accepted messages
 {}
 HOW is one of
 {WORDS}",
@@ -73,8 +73,8 @@ HOW is one of
     )
 }
 
-/// The answer to a request that is a typed line: `POST /double/inbound` with the
-/// rest of the line as its body, or `GET /double` for the help.
+/// Answers a request that is a command line: `POST /double/inbound` with the rest
+/// of the line as its body, or `GET /double` for the help.
 pub(super) fn answer(request: &Request, control: &Control) -> Option<Answer> {
     let command = match request.path.strip_prefix("/double")? {
         "" | "/" => "help",
@@ -120,30 +120,30 @@ fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, Strin
             let accepted = double.accepted();
             let id = match (*id, accepted.last()) {
                 ("last", Some(last)) => last.id.clone(),
-                ("last", None) => return Err("no message was taken yet".to_owned()),
+                ("last", None) => return Err("no message was accepted yet".to_owned()),
                 (id, _) => id.to_owned(),
             };
             let codes: Result<Vec<u32>, _> = codes.iter().map(|code| code.parse()).collect();
-            let codes = codes.map_err(|error| format!("a code is a number: {error}"))?;
+            let codes = codes.map_err(|error| format!("CODE must be a number: {error}"))?;
             double.tell(double.status_of(&id, word).errors(&codes));
             told(double)
         }
         ["fail", how, times @ ..] => {
             let what = Misbehaviour::parse(how)
-                .ok_or_else(|| format!("`{how}` is no way to fail; one of\n{WORDS}"))?;
+                .ok_or_else(|| format!("unknown failure `{how}`; use one of\n{WORDS}"))?;
             let times = times.first().map_or(Ok(1), |times| times.parse());
-            let times = times.map_err(|error| format!("how often is a number: {error}"))?;
+            let times = times.map_err(|error| format!("TIMES must be a number: {error}"))?;
             let said = format!("{times} x {what:?}");
             double.next_sends(times, what);
             Ok(said)
         }
         ["behave"] => {
             double.behave();
-            Ok("the next sends go well".to_owned())
+            Ok("planned failures are cancelled".to_owned())
         }
         ["release"] => {
             double.release();
-            Ok("what hung has its answer".to_owned())
+            Ok("hanging sends are answered".to_owned())
         }
         ["messages"] => Ok(messages(&double.accepted())),
         ["help"] => Ok(help(double.provider())),
@@ -154,12 +154,12 @@ fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, Strin
                     return Ok(said.text);
                 };
                 double.tell(event);
-                // It has happened, also where nobody could be told of it.
+                // It has happened, even if the callback could not be reached.
                 let told = told(double).unwrap_or_else(|not_yet| not_yet);
                 Ok([said.text, told].join("\n"))
             }
             None => Err(format!(
-                "not understood: {line}\n{}",
+                "unknown command: {line}\n{}",
                 help(double.provider())
             )),
         },
@@ -169,7 +169,7 @@ fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, Strin
 fn told<P: Provider>(double: &Channel<P>) -> Result<String, String> {
     let answers = double
         .flush(Flush::default())
-        .map_err(|error| format!("not told yet: {error}"))?;
+        .map_err(|error| format!("callback failed, will retry: {error}"))?;
     let lines: Vec<String> = answers
         .iter()
         .map(|answer| format!("the callback answered {} {}", answer.status, answer.body))
@@ -179,7 +179,7 @@ fn told<P: Provider>(double: &Channel<P>) -> Result<String, String> {
 
 fn messages(accepted: &[Accepted]) -> String {
     if accepted.is_empty() {
-        return "no message was taken yet".to_owned();
+        return "no message was accepted yet".to_owned();
     }
     let lines: Vec<String> = accepted
         .iter()
@@ -191,7 +191,7 @@ fn messages(accepted: &[Accepted]) -> String {
     lines.join("\n")
 }
 
-/// Tells the story of each message, and again what was not taken, until the
+/// Sends the statuses of each message, and repeats refused events, until the
 /// double ends.
 fn tell<P: Provider>(double: &Weak<Channel<P>>, taken: &Receiver<Accepted>) {
     let mut due: Vec<(Instant, Option<Event>)> = Vec::new();
@@ -224,7 +224,7 @@ fn tell<P: Provider>(double: &Weak<Channel<P>>, taken: &Receiver<Accepted>) {
         for event in ripe.into_iter().filter_map(|(_, event)| event) {
             double.tell(event);
         }
-        // Without a callback there is nobody to tell.
+        // Without a callback there is nothing to do.
         let _ = double.flush(Flush::default().batches(P::BATCH));
         if double.pending() > 0 {
             due.push((Instant::now() + AGAIN, None));

@@ -1,30 +1,30 @@
-//! How a double reaches whoever is told: plain HTTP, one connection a request.
+//! Webhook delivery of a double: plain HTTP, one connection for each request.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
-/// Longer than any callback may take; then it counts as not told.
+/// Longer than any callback may take. After that the delivery has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where webhooks go.
+/// The address for webhooks.
 #[derive(Clone, Debug)]
 pub struct Callback {
-    /// As the provider was told it, and as signatures name it.
+    /// The address that the provider knows, and that signatures cover.
     url: String,
-    /// Where it is really reached, as behind a proxy that ends TLS. Without it
-    /// the address of the URL, which is plain HTTP then.
+    /// The address to connect to, for example behind a proxy that ends TLS. Without
+    /// it, the address of the URL, which is then plain HTTP.
     via: Option<String>,
 }
 
-/// The request of a webhook, before it is signed.
+/// A webhook request before it is signed.
 #[derive(Clone, Debug)]
 pub struct Letter {
     pub content_type: &'static str,
     pub body: Vec<u8>,
 }
 
-/// What a callback answered.
+/// The answer of a callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     pub status: u16,
@@ -45,7 +45,7 @@ impl Callback {
         }
     }
 
-    /// The provider knows it by another address than the one that it is reached at.
+    /// Sets another address that the provider knows and that signatures cover.
     pub fn signed_as(self, url: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -57,7 +57,7 @@ impl Callback {
         &self.url
     }
 
-    /// Another address at the same place.
+    /// Another URL at the same place.
     pub(super) fn with_url(mut self, url: &str) -> Self {
         url.clone_into(&mut self.url);
         self
@@ -112,7 +112,7 @@ impl Callback {
         head.push_str("\r\n");
         let mut bytes = head.into_bytes();
         bytes.extend_from_slice(body);
-        // A refusal may come before all is written: it counts.
+        // A refusal that arrives before the whole request is written counts.
         let written = stream.write_all(&bytes);
         let mut answer = Vec::new();
         let read = stream.read_to_end(&mut answer);

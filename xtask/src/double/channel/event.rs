@@ -1,13 +1,13 @@
-//! What comes back from the phones, and how a double tells it: one by one or in
-//! batches, in any order, more than once.
+//! Events of the phones, and how a double sends them: one by one or in batches,
+//! in any order, repeatedly.
 
-/// Something that a webhook tells.
+/// An event of a webhook.
 #[derive(Clone, Debug)]
 pub enum Event {
     Status(Status),
     Inbound(Inbound),
-    /// What only this provider knows, in its own words: the name of the field
-    /// that changed, and its value as JSON text.
+    /// An event of this provider only: the name of the changed field, and its
+    /// value as JSON text.
     Change {
         field: String,
         value: String,
@@ -15,7 +15,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Gives it a time if it has none.
+    /// Sets the time if there is none.
     pub(super) fn date(&mut self, now: u64) {
         match self {
             Self::Status(status) => status.at.get_or_insert(now),
@@ -24,7 +24,7 @@ impl Event {
         };
     }
 
-    /// The address that this very event goes to.
+    /// The address for this event only.
     pub(super) fn callback(&self) -> Option<&str> {
         match self {
             Self::Status(status) => status.callback.as_deref(),
@@ -45,7 +45,7 @@ impl From<Inbound> for Event {
     }
 }
 
-/// What became of a message.
+/// A status of a message.
 #[derive(Clone, Debug)]
 pub struct Status {
     pub id: String,
@@ -53,7 +53,7 @@ pub struct Status {
     pub word: String,
     /// Seconds since 1970.
     pub at: Option<u64>,
-    /// As the provider names it.
+    /// The provider's name for the recipient.
     pub recipient: Option<String>,
     /// The sender's own text.
     pub opaque: Option<String>,
@@ -63,7 +63,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Of any message, also one that is nobody's.
+    /// Of any message, including an unknown one.
     pub fn new(id: &str, word: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -86,7 +86,7 @@ impl Status {
         self
     }
 
-    /// Without the sender's own text, as when the sender gave none.
+    /// Without the sender's own text, as if the sender gave none.
     pub fn without_opaque(mut self) -> Self {
         self.opaque = None;
         self
@@ -96,14 +96,14 @@ impl Status {
 /// A message of a contact.
 #[derive(Clone, Debug)]
 pub struct Inbound {
-    /// As the provider names the sender.
+    /// The provider's name for the sender.
     pub sender: String,
     pub name: String,
-    /// The provider's id; none: one is made up from the time and the sender.
+    /// The provider's id; `None`: one is derived from the time and the sender.
     pub id: Option<String>,
     pub at: Option<u64>,
     pub text: String,
-    /// The payload of the button that was pressed; its words are the text.
+    /// The payload of the pressed button; the text is the button's words.
     pub payload: Option<String>,
     /// The message that this one answers.
     pub answers: Option<String>,
@@ -145,13 +145,13 @@ impl Inbound {
         self
     }
 
-    /// In answer to this message.
+    /// As an answer to this message.
     pub fn answering(mut self, id: &str) -> Self {
         self.answers = Some(id.to_owned());
         self
     }
 
-    /// The id that it was given, or one of its own.
+    /// The given id, or a derived one.
     pub(crate) fn id_or(&self, prefix: &str) -> String {
         let made = || {
             let text = self.text.bytes().fold(7_u64, |hash, byte| {
@@ -168,22 +168,22 @@ impl Inbound {
     }
 }
 
-/// How what waits is told.
+/// How waiting events are sent.
 #[derive(Clone, Debug)]
 pub struct Flush {
-    /// Events in a request, as far as the provider puts several into one.
+    /// The number of events in a request, if the provider batches events.
     pub batch: usize,
     pub order: Order,
-    /// Every event comes this often; the repeats behind all others.
+    /// How often every event is sent; the repeats come after all others.
     pub times: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As they were told to the double.
+    /// In the order in which they were queued.
     Told,
     Reversed,
-    /// Shuffled, always alike for the same seed.
+    /// Shuffled, with the same result for the same seed.
     Shuffled(u64),
 }
 
@@ -227,7 +227,7 @@ impl Flush {
     }
 }
 
-/// Fisher and Yates, with a xorshift generator.
+/// Fisher-Yates, with a xorshift generator.
 fn shuffle<T>(items: &mut [T], seed: u64) {
     let mut state = seed | 1;
     for at in (1..items.len()).rev() {

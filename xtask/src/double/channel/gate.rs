@@ -1,11 +1,11 @@
-//! Where sends hang, until they are released or the double ends.
+//! The gate at which sends hang until they are released or the double ends.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::double::server::locked;
 
-/// Where sends hang.
+/// The gate at which sends hang.
 #[derive(Default)]
 pub(super) struct Gate {
     state: Mutex<GateState>,
@@ -14,15 +14,15 @@ pub(super) struct Gate {
 
 #[derive(Default)]
 struct GateState {
-    /// How often it was released.
+    /// The number of releases.
     releases: u64,
     waiting: usize,
-    /// For good: the double ends.
+    /// Open for good: the double ends.
     open: bool,
 }
 
 impl Gate {
-    /// Whether it was released, rather than opened for good.
+    /// Waits. Returns whether it was released, rather than opened for good.
     pub fn wait(&self) -> bool {
         let mut state = locked(&self.state);
         let before = state.releases;

@@ -1,4 +1,4 @@
-//! How a send goes wrong, and for which sends it is planned.
+//! Misbehaviour of sends, and the sends for which it is planned.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use crate::double::server::locked;
 
-/// What happens to a send that the provider's checks let pass.
+/// The treatment of a send that passes the provider's checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misbehaviour {
-    /// The provider's error with this code, under its documented status.
+    /// The provider's error with this code and its documented status.
     Code(u32),
-    /// The same under another status, as happens.
+    /// The same with another status, as it happens in practice.
     CodeAs { code: u32, status: u16 },
     /// The provider's error with this code as 429 with `Retry-After`, in seconds.
     Throttled { code: u32, retry_after: u32 },
-    /// No answer, until [`super::Channel::release`] or the caller's patience ends.
+    /// No answer, until [`super::Channel::release`] or the caller's timeout.
     Hang(Taken),
     /// The connection is reset before anything of the request was read.
     ResetUnread,
@@ -23,11 +23,11 @@ pub enum Misbehaviour {
     Reset(Taken),
     /// The connection is closed after the request was read.
     Close(Taken),
-    /// This status with a page of HTML.
+    /// This status with an HTML page.
     Html(u16, Taken),
-    /// This status with nothing.
+    /// This status with an empty body.
     Empty(u16, Taken),
-    /// The message is taken, and the success does not say which id it has.
+    /// The message is accepted, and the success does not contain its id.
     NoId,
     /// 307 to this address.
     Redirect(String),
@@ -35,7 +35,7 @@ pub enum Misbehaviour {
     Slow(Duration),
 }
 
-/// Whether the message was taken all the same, which the caller cannot know.
+/// Whether the message was accepted anyway, which the caller cannot know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     Yes,
@@ -59,7 +59,7 @@ impl Misbehaviour {
         }
     }
 
-    /// As somebody types it; [`WORDS`] tells the words.
+    /// Parses a misbehaviour as it is typed; see [`WORDS`].
     pub fn parse(word: &str) -> Option<Self> {
         let (word, taken) = match word.strip_suffix("+taken") {
             Some(word) => (word, Taken::Yes),
@@ -96,7 +96,7 @@ impl Misbehaviour {
     }
 }
 
-/// The words that [`Misbehaviour::parse`] knows, for people.
+/// The words that [`Misbehaviour::parse`] knows, as a help text.
 pub const WORDS: &str = "\
 CODE           the provider's error with this code
 CODE/STATUS    the same under this HTTP status
@@ -105,16 +105,16 @@ hang           no answer               reset-unread   a reset before the request
 reset          a reset after it        close          an end after it
 html           502 with a page         empty          503 with nothing
 no-id          a success without an id
-redirect=URL   307 to there            slow=SECONDS   an answer after this time
-hang, reset, close, html and empty with +taken: the message goes out all the same
+redirect=URL   307 to this URL         slow=SECONDS   an answer after this time
+hang, reset, close, html and empty with +taken: the message is accepted anyway
 ";
 
-/// Misbehaviour that is yet to happen, first come first served.
+/// Planned misbehaviour, first in first out.
 #[derive(Default)]
 pub(super) struct Plan(Mutex<VecDeque<Planned>>);
 
 struct Planned {
-    /// None: any.
+    /// `None`: any recipient.
     recipient: Option<String>,
     left: u32,
     what: Misbehaviour,
@@ -133,7 +133,7 @@ impl Plan {
         locked(&self.0).clear();
     }
 
-    /// What happens to a send to this recipient.
+    /// Returns what happens to a send to this recipient.
     pub fn next(&self, recipient: &str) -> Option<Misbehaviour> {
         let mut planned = locked(&self.0);
         let at = planned.iter().position(|planned| {

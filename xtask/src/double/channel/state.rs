@@ -1,5 +1,5 @@
-//! What a double remembers, and what becomes of a send: refused by the checks,
-//! done as planned, or taken.
+//! The state of a double, and the outcome of a send: refused by the checks,
+//! handled as planned, or accepted.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
@@ -22,13 +22,13 @@ pub(super) struct State<P> {
     pub callback: Mutex<Option<Callback>>,
     pub gate: Gate,
     pub address: Mutex<String>,
-    /// Hears of each message that was taken.
+    /// Gets each accepted message.
     pub listener: Option<Mutex<Sender<Accepted>>>,
-    /// Does what is typed, where somebody may type.
+    /// Runs command lines, if the double is started by hand.
     pub control: OnceLock<Control>,
 }
 
-/// A line that somebody typed, and what to tell them.
+/// A command line, and the channel for its result.
 pub(super) type Control = Box<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
 impl<P: Provider> State<P> {
@@ -62,7 +62,7 @@ impl<P: Provider> State<P> {
         };
         accepted.push(message.clone());
         if let Some(listener) = &self.listener {
-            // Nobody listens any more while the double ends.
+            // The receiver may be gone while the double ends.
             let _ = locked(listener).send(message.clone());
         }
         message

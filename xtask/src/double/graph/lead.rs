@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// The fields that the node gives when none are asked for.
+/// The default fields of the node.
 const DEFAULT_FIELDS: &str = "id,created_time,field_data";
 
 const FIRST_NAMES: [&str; 8] = [
@@ -19,8 +19,8 @@ const ANSWERS: [&str; 4] = [
     "só pesquisando",
 ];
 
-/// The lead with the fields that were asked for, unknown ones left out as the
-/// node does.
+/// The lead with the requested fields; unknown ones are left out, as the node
+/// does.
 pub fn lead(id: &str, fields: Option<&str>) -> Value {
     let all = all_fields(id);
     let wanted = fields
@@ -32,7 +32,7 @@ pub fn lead(id: &str, fields: Option<&str>) -> Value {
             out.insert(name.to_owned(), value.clone());
         }
     }
-    // The node always names itself.
+    // The node always returns its id.
     out.insert("id".to_owned(), json!(id));
     Value::Object(out)
 }
@@ -81,7 +81,7 @@ fn pick<'a>(from: &[&'a str], seed: u64) -> &'a str {
     from[index]
 }
 
-/// A name as it stands in an e-mail address.
+/// A name in the form of an e-mail address.
 fn plain(name: &str) -> String {
     name.to_lowercase()
         .replace('ç', "c")

@@ -7,7 +7,8 @@ fn double() -> GraphDouble {
     GraphDouble::start(GraphOptions::default()).expect("a free port on loopback")
 }
 
-/// The status and the body of a lead's answer; none when the connection ends.
+/// Returns the status and the body of a lead's answer; `None` if the connection
+/// ends.
 fn get(double: &GraphDouble, query: &str, id: &str) -> Option<(u16, String, String)> {
     let mut connection = TcpStream::connect(double.address()).expect("the double listens");
     let request =
@@ -52,7 +53,7 @@ fn the_lead_of_an_id_is_always_the_same() {
 }
 
 #[test]
-fn only_the_fields_that_were_asked_for_come() {
+fn only_the_requested_fields_are_returned() {
     let double = double();
     let query = format!(
         "fields=ad_id%2Cform_id,nothing&{}",

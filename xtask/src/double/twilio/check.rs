@@ -1,4 +1,4 @@
-//! What Twilio refuses of a send, in its order: where to, where from, what.
+//! Twilio's checks of a send, in Twilio's order: recipient, sender, content.
 
 use serde_json::{Map, Value};
 
@@ -28,12 +28,13 @@ pub fn read(options: &TwilioOptions, fields: &[(String, String)]) -> Result<Outg
         None => return refused(21_211),
         Some(number) => number,
     };
-    // A contact without a phone is named by an id of its own.
+    // A contact without a phone has an id instead.
     if number.starts_with('+') && !is_number(number) || number.is_empty() {
         return refused(21_211);
     }
     let Some(sid) = given("ContentSid") else {
-        // Without a template only an answer is allowed, and nobody has written.
+        // Without a template only an answer is allowed, and the contact has not
+        // written.
         return refused(if given("Body").is_some() {
             63_016
         } else {
@@ -55,7 +56,7 @@ pub fn read(options: &TwilioOptions, fields: &[(String, String)]) -> Result<Outg
     })
 }
 
-/// A JSON object whose values are texts, not empty, one for each variable.
+/// A JSON object of non-empty texts, one for each variable.
 fn variables_fit(text: &str, variables: &str) -> bool {
     let Ok(given) = serde_json::from_str::<Map<String, Value>>(variables) else {
         return false;

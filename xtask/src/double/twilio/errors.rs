@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::double::http::Answer;
 
-/// Under its documented status unless another is given.
+/// With its documented status unless another is given.
 pub fn error(code: u32, status: Option<u16>) -> Answer {
     let (documented, words) = table(code);
     let status = status.unwrap_or(documented);
@@ -19,7 +19,7 @@ pub fn error(code: u32, status: Option<u16>) -> Answer {
     )
 }
 
-/// What the error says.
+/// The message of the error.
 pub fn words(code: u32) -> &'static str {
     table(code).1
 }

@@ -47,7 +47,7 @@ fn send(double: &Twilio, fields: Vec<(&str, String)>) -> (u16, Value) {
 }
 
 #[test]
-fn a_message_is_taken_and_counted() {
+fn a_message_is_accepted_and_counted() {
     let double = double();
     let (status, answer) = send(&double, good());
     assert_eq!(status, 201);
@@ -58,7 +58,7 @@ fn a_message_is_taken_and_counted() {
 }
 
 #[test]
-fn what_is_wrong_is_refused() {
+fn wrong_sends_are_refused() {
     let double = double();
     let check = |name: &str, value: &str, expect: (u16, u64)| {
         let mut fields = good();
@@ -116,7 +116,7 @@ fn it_misbehaves_on_demand() {
     assert_eq!(double.accepted().len(), 1);
 }
 
-/// Takes so many requests, and gives them.
+/// Accepts this many requests, and returns them.
 fn callback(many: usize) -> (String, JoinHandle<Vec<Request>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
@@ -183,7 +183,7 @@ fn callbacks_are_signed_over_the_address_and_the_fields() {
 
 #[test]
 fn the_signature_is_the_documented_one() {
-    // The example of the provider's own security page.
+    // The example from the provider's own security page.
     let fields = [
         ("CallSid", "CA1234567890ABCDE"),
         ("Caller", "+12349013030"),

@@ -1,5 +1,5 @@
-//! What the Cloud API refuses of a send: the envelope first, then the template,
-//! then each component against what the template declares.
+//! The Cloud API's checks of a send: first the envelope, then the template,
+//! then each component against the template's definition.
 
 use serde_json::Value;
 
@@ -8,16 +8,16 @@ use crate::double::placeholders;
 
 /// The envelope of a send.
 pub struct Read {
-    /// As it was sent.
+    /// As in the send.
     pub recipient: String,
     pub template: String,
     pub language: String,
 }
 
-/// Most characters of the sender's own text.
+/// The limit for the sender's own text, in characters.
 const OPAQUE: usize = 512;
 
-/// Digits of a phone number, of which the shortest may be national.
+/// Digits of a phone number; the shortest may be national.
 const DIGITS: std::ops::RangeInclusive<usize> = 7..=15;
 
 pub fn read(body: &Value, own_number: &str) -> Result<Read, Refusal> {
@@ -28,7 +28,7 @@ pub fn read(body: &Value, own_number: &str) -> Result<Read, Refusal> {
         return Err(one_of("messaging_product", &["whatsapp"]));
     }
     let recipient = match (&body["to"], &body["recipient"]) {
-        // A user without a phone has a field of its own.
+        // A user without a phone has a separate field.
         (Value::Null, Value::String(user)) => user_form(user).map(|()| user.clone())?,
         (Value::Null, _) => return Err(Refusal::missing("to")),
         (Value::String(text), _) => phone_form(text, own_number).map(|()| text.clone())?,
@@ -44,7 +44,7 @@ pub fn read(body: &Value, own_number: &str) -> Result<Read, Refusal> {
     }
     match body["type"].as_str() {
         Some("template") => {}
-        // Without a type it is a text, which has to be there then.
+        // Without a type it is a text, which is then required.
         None => return Err(Refusal::missing("type")),
         Some(other) => {
             return Err(Refusal::with(
@@ -71,7 +71,7 @@ pub fn read(body: &Value, own_number: &str) -> Result<Read, Refusal> {
     })
 }
 
-/// A country and digits: `BR.4411` and the like.
+/// A country and digits, such as `BR.4411`.
 fn user_form(user: &str) -> Result<(), Refusal> {
     let fits = user.split_once('.').is_some_and(|(country, digits)| {
         country.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -97,7 +97,7 @@ fn phone_form(recipient: &str, own_number: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The template as the provider has it, if it does.
+/// Returns the provider's template, if there is one.
 pub fn template(found: Option<&Value>, read: &Read, body: &Value) -> Result<(), Refusal> {
     let Read {
         template: name,
@@ -136,7 +136,7 @@ pub fn template(found: Option<&Value>, read: &Read, body: &Value) -> Result<(), 
     buttons(declared, &given)
 }
 
-/// The components, which are what they may be.
+/// Returns the components, after checking their form.
 fn components(given: &Value) -> Result<Vec<Value>, Refusal> {
     let list = match given {
         Value::Null => return Ok(Vec::new()),
@@ -164,7 +164,7 @@ fn components(given: &Value) -> Result<Vec<Value>, Refusal> {
     Ok(list.clone())
 }
 
-/// A parameter by itself, whatever the template wants in its place.
+/// Checks a parameter by itself, whatever the template expects.
 fn one_parameter(parameter: &Value, place: &str) -> Result<(), Refusal> {
     let kind = parameter["type"].as_str().unwrap_or_default();
     match kind {
@@ -250,7 +250,7 @@ fn header(declared: &[Value], given: &[Value], named: bool) -> Result<(), Refusa
     }
 }
 
-/// A part of words with placeholders.
+/// A component with text and placeholders.
 fn text_part(part: &str, text: &str, given: &[Value], named: bool) -> Result<(), Refusal> {
     let expected = placeholders(text);
     if named
@@ -373,7 +373,7 @@ fn is(component: &Value, kind: &str) -> bool {
         .is_some_and(|given| given.eq_ignore_ascii_case(kind))
 }
 
-/// The parameters of the component of this kind, none when it is not there.
+/// The parameters of the component of this kind; none if it is missing.
 fn of(given: &[Value], kind: &str) -> Vec<Value> {
     let found = given.iter().find(|component| is(component, kind));
     found.map(parameters).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The Cloud API's errors: under which status each comes, and in which words.
+//! The Cloud API's errors, with their statuses and texts.
 
 use serde_json::{Value, json};
 
@@ -10,12 +10,12 @@ pub struct Refusal {
     subcode: Option<u32>,
     kind: &'static str,
     message: String,
-    /// What exactly; the real one leaves it out where the Graph API refuses.
+    /// The details; the real API omits them if the Graph API refuses.
     details: Option<String>,
 }
 
 impl Refusal {
-    /// As the provider's table of errors has it.
+    /// As in the provider's table of errors.
     pub fn documented(code: u32) -> Self {
         let (status, title, details) = table(code);
         let token = matches!(code, 0 | 190);
@@ -102,7 +102,7 @@ impl Refusal {
     }
 }
 
-/// An error as a failed status lists it.
+/// An error in the form of a failed status.
 pub fn in_status(code: u32) -> Value {
     let (_, title, details) = table(code);
     json!({
@@ -114,7 +114,7 @@ pub fn in_status(code: u32) -> Value {
     })
 }
 
-/// Status, title and details. A code that is not listed is a 400 all the same.
+/// Status, title and details. A code that is not listed is a 400.
 fn table(code: u32) -> (u16, &'static str, &'static str) {
     let of = |status, title| (status, title, title);
     match code {

@@ -6,11 +6,11 @@ use crate::double::http::{Answer, Request, encoded};
 use crate::double::placeholders;
 use crate::double::proof::base64;
 
-/// Rows of a page when the caller does not say.
+/// The default number of rows of a page.
 const PAGE: usize = 25;
 
-/// An approved template as the provider lists it, its parameters positional
-/// unless a placeholder has a name.
+/// An approved template in the form of the provider's list. Its parameters are
+/// positional unless a placeholder has a name.
 pub fn template(name: &str, language: &str, components: Value) -> Value {
     let named = components
         .as_array()
@@ -34,7 +34,7 @@ pub fn template(name: &str, language: &str, components: Value) -> Value {
     })
 }
 
-/// What the account has at first.
+/// The initial templates of the account.
 pub fn made_up() -> Vec<Value> {
     let body = |text: &str| json!([{"type": "BODY", "text": text}]);
     let in_state = |name: &str, status: &str| {
@@ -118,7 +118,7 @@ pub fn list(templates: &[Value], request: &Request, address: &str) -> Answer {
             })
         })
         .collect();
-    // A cursor names the row that it stands behind.
+    // A cursor names the row before it.
     let start = match request.query("after") {
         None => 0,
         Some(cursor) => match (0..wanted.len()).find(|at| cursor_of(*at) == cursor) {
@@ -145,7 +145,7 @@ pub fn list(templates: &[Value], request: &Request, address: &str) -> Answer {
     Answer::json(200, &body)
 }
 
-/// The real one writes the caller's access token into this address.
+/// The real API writes the caller's access token into this address.
 fn next(request: &Request, address: &str, limit: usize, cursor: &str) -> String {
     let token = request.bearer().or_else(|| request.query("access_token"));
     let mut url = format!(
@@ -178,7 +178,7 @@ fn cursor_of(at: usize) -> String {
     base64(format!("row {at:06}").as_bytes())
 }
 
-/// The list for people.
+/// The list as a text for people.
 pub fn lines(templates: &[Value]) -> String {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let lines: Vec<String> = templates

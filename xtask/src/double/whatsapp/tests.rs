@@ -1,4 +1,4 @@
-//! What goes out: messages and the list of templates, taken, refused and upset.
+//! Sends and the list of templates: accepted, refused and misbehaving.
 
 mod back;
 
@@ -19,7 +19,7 @@ fn double() -> WhatsApp {
     WhatsApp::start(options).expect("a free port on loopback")
 }
 
-/// The status and the body; none when the connection ends or breaks.
+/// The status and the body; `None` if the connection ends or is reset.
 fn exchange(double: &WhatsApp, text: &str) -> Option<(u16, String)> {
     let mut connection = TcpStream::connect(double.address()).expect("the double listens");
     let _ = connection.write_all(text.as_bytes());
@@ -84,7 +84,7 @@ fn details(answer: &Option<(u16, Value)>) -> String {
 }
 
 #[test]
-fn a_message_is_taken_and_counted() {
+fn a_message_is_accepted_and_counted() {
     let double = double();
     let mut body = greeting("+55 11 98765-0101");
     body["biz_opaque_callback_data"] = json!("m-1");
@@ -102,7 +102,7 @@ fn a_message_is_taken_and_counted() {
 }
 
 #[test]
-fn the_recipient_is_named_as_it_was_told() {
+fn the_recipient_is_named_as_configured() {
     let double = double();
     let wa_id = |how, recipient: &str| {
         double.name_recipients(how);
@@ -415,7 +415,7 @@ fn misbehaviour_happens_as_often_as_it_was_planned() {
 }
 
 #[test]
-fn a_limit_says_when_to_come_again() {
+fn a_limit_has_a_retry_after() {
     let double = double();
     let limit = Misbehaviour::Throttled {
         code: 130_429,
@@ -438,7 +438,7 @@ fn a_limit_says_when_to_come_again() {
 }
 
 #[test]
-fn what_hangs_is_answered_when_it_is_released() {
+fn a_hanging_send_is_answered_when_it_is_released() {
     let double = double();
     double.next_sends(1, Misbehaviour::Hang(Taken::Yes));
     std::thread::scope(|scope| {
@@ -457,7 +457,7 @@ fn what_hangs_is_answered_when_it_is_released() {
 }
 
 #[test]
-fn a_double_that_is_dropped_lets_go_of_what_hangs() {
+fn a_dropped_double_releases_the_hanging_sends() {
     let double = double();
     double.next_sends(1, Misbehaviour::Hang(Taken::No));
     let mut connection = TcpStream::connect(double.address()).expect("the double listens");

@@ -1,4 +1,4 @@
-//! Webhooks as the Cloud API writes them.
+//! Webhooks in the format of the Cloud API.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::WhatsAppOptions;
 use super::errors::in_status;
 use crate::double::channel::{Event, Inbound, Letter, Status};
 
-/// One request with these events, neighbours of a kind in one change.
+/// One request with these events; adjacent events of a kind share a change.
 pub fn letter(options: &WhatsAppOptions, events: &[Event]) -> Letter {
     let mut changes: Vec<Value> = Vec::new();
     let mut rest = events;
@@ -14,7 +14,7 @@ pub fn letter(options: &WhatsAppOptions, events: &[Event]) -> Letter {
         let kind = std::mem::discriminant(first);
         let alike = |event: &&Event| std::mem::discriminant(*event) == kind;
         let many = match first {
-            // Each is a change of its own.
+            // Each is a separate change.
             Event::Change { .. } => 1,
             Event::Status(_) | Event::Inbound(_) => rest.iter().take_while(alike).count(),
         };
@@ -32,7 +32,7 @@ pub fn letter(options: &WhatsAppOptions, events: &[Event]) -> Letter {
     }
 }
 
-/// The change that tells of a template's state.
+/// The change for a template's state.
 pub fn template_change(template: &Value) -> Event {
     let value = json!({
         "event": template["status"],
@@ -91,7 +91,7 @@ fn status_value(status: &Status) -> Value {
     if let Some(opaque) = &status.opaque {
         out["biz_opaque_callback_data"] = json!(opaque);
     }
-    // With `read` the real one leaves both out.
+    // With `read` the real API omits both.
     if ["sent", "delivered"].contains(&status.word.as_str()) {
         out["conversation"] = json!({"id": "double", "origin": {"type": "marketing"}});
         out["pricing"] = json!({"billable": true, "pricing_model": "PMP", "category": "marketing"});

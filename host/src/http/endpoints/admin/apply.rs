@@ -8,25 +8,26 @@ use serde_json::{Value, json};
 
 use super::{flag, read_json};
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::pipeline;
 use crate::pipeline::apply::ApplyError;
 
 pub async fn apply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     let dry_run = flag(call, "dryRun")?;
     let file: Value = read_json(call, body).await?;
-    let app = Arc::clone(call.app);
+    let http = Arc::clone(call.http);
     // To its end, also when the operator hangs up: keys are made after the commit.
-    let applied = pipeline::spawn(call.app, async move {
-        pipeline::apply::apply(&app, &file, dry_run).await
-    });
+    let applied = call
+        .http
+        .core
+        .spawn(async move { pipeline::apply::apply(&http.pipeline, &file, dry_run).await });
     let report = applied
         .await
         .map_err(ApiError::internal)?
         .map_err(refused)?;
-    reply::json(StatusCode::OK, &report)
+    Ok(reply::json(StatusCode::OK, &report)?)
 }
 
 /// Why something declared was not applied.

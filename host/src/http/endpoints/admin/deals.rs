@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use super::workspaces;
 use crate::domain::id::{DealId, KeyId, PartnerId};
 use crate::domain::workspace::Workspace;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::limits;
 use crate::store::{ChangedBy, DealPast, Store, StoreError};
 
 pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     let missing = || ApiError::NotFound(format!("There is no deal `{id}`."));
     let deal: DealId = id.parse().map_err(|_| missing())?;
-    let store = &*call.app.store;
+    let store = &*call.http.core.store;
     let among = match call.query().filled(&["workspace"]) {
         Some(text) => vec![workspaces::find(store, text).await?],
         None => store.workspaces().await?,
@@ -38,7 +38,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     for log in &past.logs {
         logs.push(names.add(log, log.partner_id, log.key_id)?);
     }
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({
             "id": deal,
@@ -48,7 +48,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
             "history": history,
             "logs": logs,
         }),
-    )
+    )?)
 }
 
 /// `DELETE /admin/v1/deals/{id}?workspace=`: the deal is gone, with its history and
@@ -56,7 +56,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
 pub async fn remove(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     let missing = || ApiError::NotFound(format!("There is no deal `{id}`."));
     let deal: DealId = id.parse().map_err(|_| missing())?;
-    let store = &*call.app.store;
+    let store = &*call.http.core.store;
     let among = match call.query().filled(&["workspace"]) {
         Some(text) => vec![workspaces::find(store, text).await?],
         None => store.workspaces().await?,
@@ -64,7 +64,7 @@ pub async fn remove(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     for workspace in among {
         if store.remove_deal(workspace.id, deal).await? {
             let gone = json!({ "id": deal, "workspace": workspace.slug, "removed": true });
-            return reply::json(StatusCode::OK, &gone);
+            return Ok(reply::json(StatusCode::OK, &gone)?);
         }
     }
     Err(missing())

@@ -27,211 +27,13 @@ use serde::de::DeserializeOwned;
 
 use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::reply::Reply;
-use crate::http::router::Call;
+use crate::http::route::AdminRoute;
 use crate::limits;
-use crate::pipeline::apply::Part;
-
-/// Every operation under `/admin/v1`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AdminRoute<'a> {
-    Status,
-    Apply,
-    ListKeys,
-    CreateKey,
-    RevokeKey {
-        id: &'a str,
-    },
-    ListPlugins,
-    UploadPlugin,
-    CheckPlugin,
-    ActivatePlugin {
-        name: &'a str,
-    },
-    RollBackPlugin {
-        name: &'a str,
-    },
-    ListDeliveries,
-    ShowDelivery {
-        id: &'a str,
-    },
-    ReplayDelivery {
-        id: &'a str,
-    },
-    ListConnections,
-    PauseConnection {
-        which: &'a str,
-    },
-    ResumeConnection {
-        which: &'a str,
-    },
-    ListInstances,
-    ShowInstance {
-        which: &'a str,
-    },
-    PauseInstance {
-        which: &'a str,
-    },
-    ResumeInstance {
-        which: &'a str,
-    },
-    SyncTemplates {
-        which: &'a str,
-    },
-    ListOutbox,
-    PlayReply,
-    PlayStatus {
-        id: &'a str,
-    },
-    ResolveMessage {
-        id: &'a str,
-    },
-    ShowDeal {
-        id: &'a str,
-    },
-    RemoveDeal {
-        id: &'a str,
-    },
-    EraseContact,
-    ListErasures,
-    ListWorkspaces,
-    ImportProducts {
-        workspace: &'a str,
-    },
-    RemoveProduct {
-        workspace: &'a str,
-        external_id: &'a str,
-    },
-    ShowEtl,
-    RunEtl,
-    RebuildEtl,
-    GetPart {
-        workspace: &'a str,
-        part: Part,
-    },
-    PutPart {
-        workspace: &'a str,
-        part: Part,
-    },
-}
-
-impl<'a> AdminRoute<'a> {
-    /// `segments`: those after `/admin/v1`.
-    pub fn parse(method: &str, segments: &[&'a str]) -> Option<Self> {
-        Some(match (method, segments) {
-            ("GET", ["status"]) => Self::Status,
-            ("POST", ["apply"]) => Self::Apply,
-            ("GET", ["keys"]) => Self::ListKeys,
-            ("POST", ["keys"]) => Self::CreateKey,
-            ("DELETE", ["keys", id]) => Self::RevokeKey { id },
-            ("GET", ["plugins"]) => Self::ListPlugins,
-            ("POST", ["plugins"]) => Self::UploadPlugin,
-            ("POST", ["plugins", "check"]) => Self::CheckPlugin,
-            ("POST", ["plugins", name, "activate"]) => Self::ActivatePlugin { name },
-            ("POST", ["plugins", name, "rollback"]) => Self::RollBackPlugin { name },
-            ("GET", ["deliveries"]) => Self::ListDeliveries,
-            ("GET", ["deliveries", id]) => Self::ShowDelivery { id },
-            ("POST", ["deliveries", id, "replay"]) => Self::ReplayDelivery { id },
-            ("GET", ["connections"]) => Self::ListConnections,
-            ("POST", ["connections", which, "pause"]) => Self::PauseConnection { which },
-            ("POST", ["connections", which, "resume"]) => Self::ResumeConnection { which },
-            ("GET", ["instances"]) => Self::ListInstances,
-            ("GET", ["instances", which]) => Self::ShowInstance { which },
-            ("POST", ["instances", which, "pause"]) => Self::PauseInstance { which },
-            ("POST", ["instances", which, "resume"]) => Self::ResumeInstance { which },
-            ("POST", ["instances", which, "sync-templates"]) => Self::SyncTemplates { which },
-            ("GET", ["outbox"]) => Self::ListOutbox,
-            ("POST", ["outbox", "reply"]) => Self::PlayReply,
-            ("POST", ["outbox", id, "status"]) => Self::PlayStatus { id },
-            ("POST", ["outbox", id, "resolve"]) => Self::ResolveMessage { id },
-            ("GET", ["deals", id]) => Self::ShowDeal { id },
-            ("DELETE", ["deals", id]) => Self::RemoveDeal { id },
-            ("POST", ["contacts", "erase"]) => Self::EraseContact,
-            ("GET", ["erasures"]) => Self::ListErasures,
-            ("GET", ["workspaces"]) => Self::ListWorkspaces,
-            ("PUT", ["workspaces", workspace, "products"]) => Self::ImportProducts { workspace },
-            ("DELETE", ["workspaces", workspace, "products", external_id]) => Self::RemoveProduct {
-                workspace,
-                external_id,
-            },
-            ("GET", ["etl"]) => Self::ShowEtl,
-            ("POST", ["etl", "runs"]) => Self::RunEtl,
-            ("POST", ["etl", "rebuilds"]) => Self::RebuildEtl,
-            ("GET", ["workspaces", workspace, "owners"]) => Self::GetPart {
-                workspace,
-                part: Part::Owners,
-            },
-            ("PUT", ["workspaces", workspace, "owners"]) => Self::PutPart {
-                workspace,
-                part: Part::Owners,
-            },
-            ("GET", ["workspaces", workspace, "agents"]) => Self::GetPart {
-                workspace,
-                part: Part::Agents,
-            },
-            ("PUT", ["workspaces", workspace, "agents"]) => Self::PutPart {
-                workspace,
-                part: Part::Agents,
-            },
-            _ => return None,
-        })
-    }
-
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Status => "admin-status",
-            Self::Apply => "admin-apply",
-            Self::ListKeys => "admin-list-keys",
-            Self::CreateKey => "admin-create-key",
-            Self::RevokeKey { .. } => "admin-revoke-key",
-            Self::ListPlugins => "admin-list-plugins",
-            Self::UploadPlugin => "admin-upload-plugin",
-            Self::CheckPlugin => "admin-check-plugin",
-            Self::ActivatePlugin { .. } => "admin-activate-plugin",
-            Self::RollBackPlugin { .. } => "admin-roll-back-plugin",
-            Self::ListDeliveries => "admin-list-deliveries",
-            Self::ShowDelivery { .. } => "admin-show-delivery",
-            Self::ReplayDelivery { .. } => "admin-replay-delivery",
-            Self::ListConnections => "admin-list-connections",
-            Self::PauseConnection { .. } => "admin-pause-connection",
-            Self::ResumeConnection { .. } => "admin-resume-connection",
-            Self::ListInstances => "admin-list-instances",
-            Self::ShowInstance { .. } => "admin-show-instance",
-            Self::PauseInstance { .. } => "admin-pause-instance",
-            Self::ResumeInstance { .. } => "admin-resume-instance",
-            Self::SyncTemplates { .. } => "admin-sync-templates",
-            Self::ListOutbox => "admin-list-outbox",
-            Self::PlayReply => "admin-play-reply",
-            Self::PlayStatus { .. } => "admin-play-status",
-            Self::ResolveMessage { .. } => "admin-resolve-message",
-            Self::ShowDeal { .. } => "admin-show-deal",
-            Self::RemoveDeal { .. } => "admin-remove-deal",
-            Self::EraseContact => "admin-erase-contact",
-            Self::ListErasures => "admin-list-erasures",
-            Self::ListWorkspaces => "admin-list-workspaces",
-            Self::ImportProducts { .. } => "admin-import-products",
-            Self::RemoveProduct { .. } => "admin-remove-product",
-            Self::ShowEtl => "admin-show-etl",
-            Self::RunEtl => "admin-run-etl",
-            Self::RebuildEtl => "admin-rebuild-etl",
-            Self::GetPart {
-                part: Part::Owners, ..
-            } => "admin-list-owners",
-            Self::GetPart {
-                part: Part::Agents, ..
-            } => "admin-list-agents",
-            Self::PutPart {
-                part: Part::Owners, ..
-            } => "admin-put-owners",
-            Self::PutPart {
-                part: Part::Agents, ..
-            } => "admin-put-agents",
-        }
-    }
-}
 
 pub async fn run(
     call: &Call<'_>,
@@ -319,7 +121,7 @@ fn check_host(call: &Call<'_>) -> Result<(), ApiError> {
         .get(HOST)
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    if is_own(host, &call.app.config.server.admin_listen) {
+    if is_own(host, &call.http.core.config.server.admin_listen) {
         return Ok(());
     }
     Err(ApiError::Forbidden(format!(
@@ -381,7 +183,7 @@ fn only<T>(
 /// A JSON body; an empty one counts as an empty object.
 async fn read_json<T: DeserializeOwned>(call: &Call<'_>, body: Unread) -> Result<T, ApiError> {
     json::refuse_compressed(&call.head.headers)?;
-    let body = body.read(call.app, limits::ADMIN_BODY_BYTES).await?;
+    let body = body.read(call.http, limits::ADMIN_BODY_BYTES).await?;
     let bytes: &[u8] = if body.bytes.is_empty() {
         b"{}"
     } else {

@@ -4,24 +4,25 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::etl;
-use crate::app::App;
 use crate::domain::zone;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
+use crate::http::state::Http;
 use crate::pipeline::fleet;
 
 pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let app = call.app;
-    let backlog = app.store.backlog().await?;
-    let hosts = app.store.hosts().await?;
-    let plugins: Vec<Value> = app
+    let http = call.http;
+    let backlog = http.core.store.backlog().await?;
+    let hosts = http.core.store.hosts().await?;
+    let plugins: Vec<Value> = http
+        .core
         .store
         .activations()
         .await?
         .into_iter()
         .map(|activation| {
-            let loaded = app.plugins.active(&activation.name);
+            let loaded = http.core.plugins.active(&activation.name);
             let (serving, behind) = fleet::where_it_serves(&hosts, &activation);
             json!({
                 "name": activation.name,
@@ -29,34 +30,34 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
                 "digest": activation.digest,
                 "generation": activation.generation,
                 "activatedAt": activation.activated_at,
-                "hosts": app.store.is_shared().then_some(serving.len()),
+                "hosts": http.core.store.is_shared().then_some(serving.len()),
                 "behind": behind,
             })
         })
         .collect();
-    let (waiting, running) = app.plugins.load();
-    reply::json(
+    let (waiting, running) = http.core.plugins.load();
+    Ok(reply::json(
         StatusCode::OK,
         &json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "storeId": app.store.id(),
-            "draining": app.shutdown.has_begun(),
-            "sealingKey": app.sealer.key_id(),
+            "storeId": http.core.store.id(),
+            "draining": http.core.shutdown.has_begun(),
+            "sealingKey": http.core.sealer.key_id(),
             "backlog": backlog,
-            "analytics": analytics(app).await,
+            "analytics": analytics(http).await,
             "tzdata": zone::tzdata(),
             "plugins": plugins,
-            "host": { "id": app.fleet.host(), "name": app.fleet.name() },
+            "host": { "id": http.pipeline.fleet.host(), "name": http.pipeline.fleet.name() },
             "hosts": hosts,
-            "connections": app.store.pool(),
+            "connections": http.core.store.pool(),
             "pluginCalls": { "waiting": waiting, "running": running },
         }),
-    )
+    )?)
 }
 
 /// How old what each metric set shows is. What cannot be told hides nothing else.
-async fn analytics(app: &App) -> Vec<Value> {
-    let rollups = match app.store.rollup_status().await {
+async fn analytics(http: &Http) -> Vec<Value> {
+    let rollups = match http.core.store.rollup_status().await {
         Ok(rollups) => rollups,
         Err(error) => {
             tracing::warn!(%error, "how old analytics is cannot be told");
@@ -64,5 +65,5 @@ async fn analytics(app: &App) -> Vec<Value> {
         }
     };
     let rollups = rollups.iter();
-    rollups.map(|status| etl::freshness(app, status)).collect()
+    rollups.map(|status| etl::freshness(http, status)).collect()
 }

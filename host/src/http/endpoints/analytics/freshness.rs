@@ -9,11 +9,11 @@ use super::{Fresh, marked};
 use crate::domain::analytics::MetricSet;
 use crate::domain::time::Micros;
 use crate::http::auth::WorkspaceCaller;
+use crate::http::call::Call;
 use crate::http::conditional;
 use crate::http::error::ApiError;
 use crate::http::lines::{self, NDJSON};
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 
 #[derive(Serialize, ToSchema)]
 pub struct Freshness {
@@ -35,10 +35,15 @@ pub struct FreshnessRow {
 }
 
 pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> Result<Reply, ApiError> {
-    let now = call.app.clock.now();
+    let now = call.http.core.clock.now();
     let mut data = Vec::new();
     for set in MetricSet::ALL {
-        let state = call.app.store.rollup_state(caller.scope(), set).await?;
+        let state = call
+            .http
+            .core
+            .store
+            .rollup_state(caller.scope(), set)
+            .await?;
         let Fresh { as_of, stale } = Fresh::of(&state, now);
         data.push(FreshnessRow {
             metricset: set.as_str(),

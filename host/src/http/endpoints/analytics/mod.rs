@@ -21,11 +21,11 @@ use crate::domain::analytics::{Granularity, MetricSet};
 use crate::domain::time::Micros;
 use crate::domain::zone;
 use crate::http::auth::WorkspaceCaller;
+use crate::http::call::Call;
 use crate::http::conditional;
 use crate::http::error::ApiError;
 use crate::http::lines::{self, NDJSON};
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::limits;
 use crate::store::{Cells, RollupState, is_stale};
 
@@ -44,12 +44,12 @@ pub async fn counts(
         let known = Granularity::ALL.map(Granularity::as_str).join(", ");
         ApiError::NotFound(format!("There is no such granularity; there are {known}."))
     })?;
-    let now = call.app.clock.now();
+    let now = call.http.core.clock.now();
     let question = Question::read(&call.query(), set, granularity, now)?;
     // Also of who is told that nothing changed: the zone is in use.
-    let used = &call.app.pipeline.rollup;
+    let used = &call.http.pipeline.rollup;
     used.used(caller.scope().workspace(), question.zone.name(), now);
-    let store = &*call.app.store;
+    let store = &*call.http.core.store;
     let state = store.rollup_state(caller.scope(), set).await?;
     let tag = tag(call, caller, &question, &state, now);
     if conditional::is_known(&call.head.headers, &tag) {
@@ -127,7 +127,7 @@ fn tag(
     now: Micros,
 ) -> HeaderValue {
     // After a restore the counts of a version may be others.
-    let whose = (call.app.store.id(), caller.scope().workspace());
+    let whose = (call.http.core.store.id(), caller.scope().workspace());
     let stale = Fresh::of(state, now).stale;
     let counts = (state.version, &state.internal, stale);
     let text = serde_json::to_vec(&(SHAPE, whose, zone::tzdata(), question.words(), counts));

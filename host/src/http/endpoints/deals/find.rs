@@ -13,12 +13,12 @@ use crate::domain::id::DealId;
 use crate::domain::json;
 use crate::domain::phone;
 use crate::http::auth::PartnerCaller;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::payload::Payload;
 use crate::http::pieces::{Around, Pieces};
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::limits;
 use crate::store::{DealFilter, DealPage};
 
@@ -36,7 +36,7 @@ pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiEr
                 before,
                 ..filter
             };
-            let store = &call.app.store;
+            let store = &call.http.core.store;
             store.deals(caller.scope(), &filter, limit).await?
         }
         None => DealPage::default(),

@@ -7,12 +7,12 @@ use super::{id_of, not_found};
 use crate::domain::id::DealLogId;
 use crate::http::auth::PartnerCaller;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::idempotency::{self, Key};
 use crate::http::json;
 use crate::http::reply::Reply;
 use crate::http::route::TokenRoute;
-use crate::http::router::Call;
 use crate::http::zod::{self, Issue, Length, Node, What};
 use crate::limits;
 use crate::pipeline::deals;
@@ -32,7 +32,7 @@ pub async fn run(
     let log = NewDealLog {
         by: caller.by(),
         deal,
-        id: DealLogId::new(call.app.clock.now()),
+        id: DealLogId::new(call.http.core.clock.now()),
         kind: note.kind,
         subject: note.subject,
         description: note.description,
@@ -40,7 +40,7 @@ pub async fn run(
         idempotency: key.map(|key| key.claim(call, caller, route, &deal.to_string(), &body)),
     };
     drop((body, held));
-    match deals::log(call.app, log).await? {
+    match deals::log(&call.http.pipeline, log).await? {
         DealLogged::Done(answer) => idempotency::as_told(call, answer, false),
         DealLogged::Replayed(answer) => idempotency::as_told(call, answer, true),
         DealLogged::KeyReused => Err(idempotency::reused()),

@@ -12,10 +12,10 @@ use crate::domain::contact;
 use crate::domain::deal::{self, Stage, Status};
 use crate::http::auth::PartnerCaller;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::http::zod::{self, Issue, Length, Node};
 use crate::limits;
 use crate::pipeline::deals;
@@ -54,14 +54,17 @@ pub async fn run(
         product: wanted.property.clone(),
         owner_email: wanted.owner.clone(),
     };
-    let message = match deals::patch(call.app, patch).await? {
+    let message = match deals::patch(&call.http.pipeline, patch).await? {
         DealPatched::Done { changed: true } => "Deal updated.",
         DealPatched::Done { changed: false } => "The deal was so already: nothing has changed.",
         DealPatched::NoDeal => return Err(not_found()),
         DealPatched::NoProduct => return Err(missing("Property", wanted.property)),
         DealPatched::NoOwner => return Err(missing("Owner", wanted.owner)),
     };
-    reply::json(StatusCode::ACCEPTED, &DealPatchAnswer { message })
+    Ok(reply::json(
+        StatusCode::ACCEPTED,
+        &DealPatchAnswer { message },
+    )?)
 }
 
 fn missing(what: &str, named: Option<String>) -> ApiError {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::domain::deal::{self, Stage, Status};
 use crate::http::endpoints::notifications::schema::{legacy_template, person};
-use crate::http::openapi::terms::{email, named, one_of, text, trimmed};
+use crate::http::terms::{email, named, one_of, text, trimmed};
 use crate::limits;
 
 /// Of `POST /deal`: without a message, and with one in either format.

@@ -4,9 +4,9 @@ use hyper::StatusCode;
 
 use super::{id_of, not_found};
 use crate::http::auth::PartnerCaller;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::store::DealFilter;
 
 pub async fn run(call: &Call<'_>, caller: &PartnerCaller, deal: &str) -> Result<Reply, ApiError> {
@@ -15,7 +15,12 @@ pub async fn run(call: &Call<'_>, caller: &PartnerCaller, deal: &str) -> Result<
         deal: Some(id_of(deal)?),
         ..DealFilter::default()
     };
-    let mut found = call.app.store.deals(caller.scope(), &filter, 1).await?;
+    let mut found = call
+        .http
+        .core
+        .store
+        .deals(caller.scope(), &filter, 1)
+        .await?;
     let deal = found.deals.pop().ok_or_else(not_found)?;
-    reply::json(StatusCode::OK, &deal)
+    Ok(reply::json(StatusCode::OK, &deal)?)
 }

@@ -2,9 +2,9 @@
 
 use hyper::body::Bytes;
 
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
-use crate::http::router::Call;
 use crate::pipeline::intake::{self, Address, Handshake};
 
 pub async fn run(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
@@ -14,7 +14,7 @@ pub async fn run(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
 /// Whoever it is that makes sure of an address.
 pub async fn answer(call: &Call<'_>, address: Address) -> Result<Reply, ApiError> {
     let inbound = super::inbound(call, address, Bytes::new());
-    match intake::handshake(call.app, inbound).await? {
+    match intake::handshake(&call.http.pipeline, inbound).await? {
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),
         Handshake::None => Err(ApiError::NoHandshake),
         Handshake::Refused => Err(ApiError::Forbidden(

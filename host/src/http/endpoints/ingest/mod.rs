@@ -14,10 +14,10 @@ pub(super) use post::{filled, take};
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
 
-use crate::app::App;
 use crate::domain::exchange::Pairs;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::router::Call;
+use crate::http::state::Http;
 use crate::pipeline::connections::ConnectionError;
 use crate::pipeline::intake::{Address, Inbound, IntakeError};
 
@@ -29,14 +29,14 @@ fn address(connection: &str) -> Result<Address, ApiError> {
 
 /// The request as the pipeline takes it.
 fn inbound(call: &Call<'_>, address: Address, body: Bytes) -> Inbound {
-    let (app, head) = (call.app, call.head);
+    let (http, head) = (call.http, call.head);
     let query = head.uri.query().unwrap_or_default();
     Inbound {
         address,
         peer: call.peer,
         method: head.method.as_str().to_owned(),
         path: head.uri.path().to_owned(),
-        public_url: public_url(app, head),
+        public_url: public_url(http, head),
         query: form_urlencoded::parse(query.as_bytes())
             .into_owned()
             .collect(),
@@ -61,15 +61,15 @@ fn headers(head: &Parts) -> Pairs {
 }
 
 /// The address as the sender sees it: what some of them sign.
-fn public_url(app: &App, head: &Parts) -> String {
+fn public_url(http: &Http, head: &Parts) -> String {
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-    app.config.server.public(path).unwrap_or_else(|| {
+    http.core.config.server.public(path).unwrap_or_else(|| {
         let host = head
             .headers
             .get(hyper::header::HOST)
             .and_then(|host| host.to_str().ok())
             .unwrap_or_default();
-        let scheme = if app.config.server.has_tls() {
+        let scheme = if http.core.config.server.has_tls() {
             "https"
         } else {
             "http"

@@ -9,9 +9,9 @@ use hyper::header::{
 use hyper::{HeaderMap, StatusCode};
 
 use crate::domain::connection::ANY_ORIGIN;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::pipeline::intake::{self, Address};
 
 /// Seconds for which a browser remembers the answer to its question.
@@ -69,7 +69,7 @@ async fn allowed(
     address: &Address,
     headers: &HeaderMap,
 ) -> Result<Option<HeaderValue>, ApiError> {
-    let live = intake::connection(call.app, address).await?;
+    let live = intake::connection(&call.http.pipeline, address).await?;
     let origins = &live.connection.settings.origins;
     let found = headers.get(ORIGIN).filter(|origin| {
         let named = |known: &String| known == ANY_ORIGIN || known.as_bytes() == origin.as_bytes();

@@ -12,12 +12,13 @@ use super::origins;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::id::{ContactId, DealId, DeliveryId};
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::decoding;
 use crate::http::error::{ApiError, Challenge};
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::limits;
-use crate::pipeline::intake::{self, Address, FilledReply, IntakeError, Received};
+use crate::pipeline::answering::FilledReply;
+use crate::pipeline::intake::{self, Address, IntakeError, Received};
 use crate::store::DeliveryOutcome;
 
 /// What a sender hears when its source has no answer of its own.
@@ -91,7 +92,9 @@ pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Repl
     let address = super::address(connection)?;
     let answered = match take(call, address.clone(), body).await {
         Ok((_, Some(reply))) => Ok(filled(reply)),
-        Ok((outcome, None)) => reply::json(StatusCode::OK, &answer(outcome)),
+        Ok((outcome, None)) => {
+            reply::json(StatusCode::OK, &answer(outcome)).map_err(ApiError::from)
+        }
         Err(error) => Err(error),
     };
     // A page reads a refusal too.
@@ -107,28 +110,28 @@ pub async fn take(
     address: Address,
     body: Unread,
 ) -> Result<(DeliveryOutcome, Option<FilledReply>), ApiError> {
-    let app = call.app;
+    let http = call.http;
     // Before the body: what nobody is waiting for, or too often, costs nothing.
-    let connection = match intake::expect(app, &address).await {
+    let connection = match intake::expect(&http.pipeline, &address).await {
         Err(error @ IntakeError::UnknownAddress(_)) => {
-            app.metrics.address_unknown();
+            http.core.metrics.address_unknown();
             return Err(error.into());
         }
         found => found?,
     };
-    let pace = app.http.connection_pace.ask(&connection, app.clock.now());
+    let pace = http.connection_pace.ask(&connection, http.core.clock.now());
     pace.map_err(|retry_after| {
-        app.metrics.shed("rate of one connection");
+        http.core.metrics.shed("rate of one connection");
         ApiError::TooManyRequests { retry_after }
     })?;
     let coding = decoding::coding(&call.head.headers)?;
     let body = body.going_to(&connection);
     let limit = limits::DELIVERY_BYTES;
-    let (sent, held) = body.read(app, limit).await?.into_parts();
+    let (sent, held) = body.read(http, limit).await?.into_parts();
     let (inbound, held) = match coding {
         None => (super::inbound(call, address, sent), held),
         Some(coding) => {
-            let work = decoding::decode(app, &connection, coding, sent.clone(), limit, held);
+            let work = decoding::decode(http, &connection, coding, sent.clone(), limit, held);
             let (body, held) = work.await?;
             let inbound = super::inbound(call, address, body.into()).as_sent(sent);
             (inbound, held)
@@ -136,9 +139,9 @@ pub async fn take(
     };
 
     // From here on the delivery goes its way even when the sender hangs up.
-    let task_app = Arc::clone(app);
-    let work = crate::pipeline::spawn(app, async move {
-        let received = intake::receive(&task_app, inbound).await;
+    let task_app = Arc::clone(http);
+    let work = http.core.spawn(async move {
+        let received = intake::receive(&task_app.pipeline, inbound).await;
         drop(held);
         received
     });

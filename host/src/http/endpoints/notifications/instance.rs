@@ -7,8 +7,8 @@ use super::body::impossible_phone;
 use crate::domain::id::AgentId;
 use crate::domain::phone::{self, Phone};
 use crate::http::auth::PartnerCaller;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::router::Call;
 use crate::http::zod::Issue;
 use crate::pipeline::connections::{ConnectionError, Live};
 
@@ -39,7 +39,7 @@ async fn channel_of(
     caller: &PartnerCaller,
     instance: AgentId,
 ) -> Result<Option<Arc<Live>>, ApiError> {
-    let connections = &call.app.pipeline.connections;
+    let connections = &call.http.pipeline.connections;
     let found = connections.of_instance(caller.workspace().id, instance);
     found.await.map_err(|error| match error {
         ConnectionError::Store(error) => ApiError::Store(error),
@@ -60,7 +60,7 @@ pub async fn is_there(
     caller: &PartnerCaller,
     instance: AgentId,
 ) -> Result<bool, ApiError> {
-    let agents = call.app.store.agents(caller.workspace().id).await?;
+    let agents = call.http.core.store.agents(caller.workspace().id).await?;
     Ok(agents.iter().any(|agent| agent.id == instance))
 }
 

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::http::openapi::terms::{email, filled, link, list, named, one_of, text, trimmed};
+use crate::http::terms::{email, filled, link, list, named, one_of, text, trimmed};
 use crate::limits;
 
 /// The two formats of a notification.

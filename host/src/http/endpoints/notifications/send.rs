@@ -9,12 +9,12 @@ use super::instance;
 use crate::domain::phone;
 use crate::http::auth::PartnerCaller;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::idempotency::{self, Key};
 use crate::http::json;
 use crate::http::reply::Reply;
 use crate::http::route::PartnerRoute;
-use crate::http::router::Call;
 use crate::http::zod;
 use crate::pipeline::connections::Live;
 use crate::pipeline::notify::{self, Notice, Told};
@@ -25,7 +25,7 @@ pub async fn run(
     caller: &PartnerCaller,
     unread: Unread,
 ) -> Result<Reply, ApiError> {
-    let app = call.app;
+    let http = call.http;
     let received = Instant::now();
     let key = Key::of(call)?;
     let (value, held) = json::read(call, unread).await?;
@@ -36,14 +36,14 @@ pub async fn run(
         .and_then(|draft| draft.phone_number.as_deref());
     let (live, phone) = instance::addressed(call, caller, named, phone, &mut issues).await?;
     let (Some(draft), Some(phone), true) = (draft, phone, issues.is_empty()) else {
-        app.metrics.notification("invalid");
+        http.core.metrics.notification("invalid");
         return Err(zod::invalid(&issues));
     };
     let Some((live, channel)) = live.and_then(|live| {
         let channel = live.channel()?;
         Some((live, channel))
     }) else {
-        app.metrics.notification("no_instance");
+        http.core.metrics.notification("no_instance");
         if let Some(id) = draft.instance {
             instance::tell_why(call, caller, id).await?;
         }
@@ -54,9 +54,9 @@ pub async fn run(
     let notice = notice(draft, phone, live, channel, claim, received);
 
     // From here on the message goes its way even when the partner hangs up.
-    let task_app = Arc::clone(app);
-    let work = crate::pipeline::spawn(app, async move {
-        let told = notify::notify(&task_app, notice).await;
+    let task_app = Arc::clone(http);
+    let work = http.core.spawn(async move {
+        let told = notify::notify(&task_app.pipeline, notice).await;
         drop(held);
         told
     });

@@ -10,10 +10,10 @@ use crate::domain::cursor::ListCursor;
 use crate::domain::id::{TicketId, WorkspaceId};
 use crate::domain::ticket::{Status, TicketView};
 use crate::http::auth::PartnerCaller;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::limits;
 use crate::store::TicketFilter;
 
@@ -39,7 +39,7 @@ pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiEr
         limit: filter.limit + 1,
         ..filter
     };
-    let mut tickets = call.app.store.tickets(caller.scope(), &asked).await?;
+    let mut tickets = call.http.core.store.tickets(caller.scope(), &asked).await?;
     let has_more = tickets.len() > limit;
     tickets.truncate(limit);
     let last = tickets.last().filter(|_| has_more);
@@ -53,14 +53,14 @@ pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiEr
         cursor.encode()
     });
     let count = tickets.len();
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &TicketsPage {
             tickets,
             next_cursor,
             count,
         },
-    )
+    )?)
 }
 
 /// As cursors hold it.

@@ -14,8 +14,8 @@ pub use show::run as show;
 use crate::domain::id::TicketId;
 use crate::domain::ticket::TicketView;
 use crate::http::auth::PartnerCaller;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::router::Call;
 use crate::store::TicketFilter;
 
 /// The ticket that a path names. A text that is no id is nobody's.
@@ -38,6 +38,11 @@ async fn view(
         limit: 1,
         ..TicketFilter::default()
     };
-    let mut found = call.app.store.tickets(caller.scope(), &filter).await?;
+    let mut found = call
+        .http
+        .core
+        .store
+        .tickets(caller.scope(), &filter)
+        .await?;
     found.pop().ok_or_else(not_found)
 }

@@ -9,10 +9,10 @@ use crate::domain::contact;
 use crate::domain::ticket::Status;
 use crate::http::auth::PartnerCaller;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::http::zod::{self, Length, Node};
 use crate::limits;
 use crate::pipeline::desk;
@@ -39,10 +39,10 @@ pub async fn run(
         status: wanted.status,
         owner_email: wanted.owner.clone(),
     };
-    match desk::patch(call.app, patch).await? {
+    match desk::patch(&call.http.pipeline, patch).await? {
         TicketPatched::Done { .. } => {
             let ticket = view(call, caller, ticket).await?;
-            reply::json(StatusCode::OK, &ticket)
+            Ok(reply::json(StatusCode::OK, &ticket)?)
         }
         TicketPatched::NoTicket => Err(not_found()),
         TicketPatched::NoOwner => Err(ApiError::NotFound(format!(

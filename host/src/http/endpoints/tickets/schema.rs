@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::domain::ticket::Status;
-use crate::http::openapi::terms::{email, one_of};
+use crate::http::terms::{email, one_of};
 
 /// Of `PATCH /tickets/{id}`.
 pub fn patch() -> Value {

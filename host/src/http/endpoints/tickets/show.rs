@@ -4,11 +4,11 @@ use hyper::StatusCode;
 
 use super::{id_of, view};
 use crate::http::auth::PartnerCaller;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 
 pub async fn run(call: &Call<'_>, caller: &PartnerCaller, ticket: &str) -> Result<Reply, ApiError> {
     let ticket = view(call, caller, id_of(ticket)?).await?;
-    reply::json(StatusCode::OK, &ticket)
+    Ok(reply::json(StatusCode::OK, &ticket)?)
 }

@@ -1,5 +1,5 @@
-//! The events of a webhook, as the domain has them. One that breaks a rule of the
-//! host is invalid by itself; the others stand.
+//! Converts the events of a webhook to the domain's types. An event that breaks a rule of
+//! the host becomes invalid by itself; the others are kept.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +32,8 @@ pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> 
         .collect())
 }
 
-/// One that has no room among the others takes none from those after it.
+/// Converts an event. An event that exceeds the room left in the delivery does not use up
+/// any of it.
 fn event(index: usize, event: wit::Event, room: &mut usize) -> ChannelEvent {
     let invalid = |(what, field): (String, &str)| {
         EventBody::Invalid(Problem {
@@ -41,7 +42,8 @@ fn event(index: usize, event: wit::Event, room: &mut usize) -> ChannelEvent {
         })
     };
     let route = kept_pairs(event.route);
-    // One that leads nowhere belongs to where it came in, which shows it.
+    // An event without a valid route belongs to the connection that received it, where it
+    // is shown.
     if let Err(what) = rules::channel::route(&route) {
         return ChannelEvent {
             route: Vec::new(),
@@ -67,7 +69,8 @@ fn too_much(bytes: usize, left: usize) -> (String, &'static str) {
     (what, "body")
 }
 
-/// Of what may be long; short words and ids have bounds of their own.
+/// Counts the bytes of fields that may be long. Short fields and ids have bounds of their
+/// own.
 fn bytes_of(body: &EventBody) -> usize {
     match body {
         EventBody::Status(status) => {
@@ -87,7 +90,7 @@ fn bytes_of(body: &EventBody) -> usize {
     }
 }
 
-/// The error is what the event breaks, and in which field.
+/// Converts the body of an event. The error is the rule that it breaks, and the field.
 fn event_body(body: wit::EventBody) -> Result<EventBody, (String, &'static str)> {
     let body = match body {
         wit::EventBody::Status(status) => EventBody::Status(Box::new(status.into())),
@@ -108,7 +111,8 @@ impl From<wit::StatusUpdate> for StatusUpdate {
             message_id: status
                 .message_id
                 .map(kept)
-                // A longer one was never ours: others send from that number too.
+                // A longer id is not one of this host: other systems send from that number
+                // too.
                 .filter(|id| id.len() <= limits::MESSAGE_ID_BYTES),
             status: word(status.status),
             occurred_at: status.occurred_at.map(word),
@@ -152,7 +156,7 @@ fn inbound(message: wit::InboundMessage) -> Result<InboundMessage, (String, &'st
     })
 }
 
-/// Attributes, their size looked at before they are read.
+/// Parses attributes after checking their size.
 fn own(pairs: Pairs) -> Result<Map<String, Value>, String> {
     size::count_at_most("attributes", pairs.len(), limits::ATTRIBUTES)?;
     let bytes = pairs.iter().map(|(name, value)| name.len() + value.len());

@@ -1,19 +1,19 @@
-//! How large an item may be, looked at before anything is done with it: so many
-//! phones, so many bytes of a name, so much in all items of a delivery. What is too
-//! much is named with how much came and how much is taken. The item is invalid by
-//! itself; the others stand, and the raw delivery has all of it.
+//! Limits on the size of an item, checked before the item is used: phones, bytes of a name,
+//! bytes of all items of a delivery. A message about something too large names the actual
+//! size and the limit. The item becomes invalid by itself; the others are kept, and the raw
+//! delivery has all of it.
 
 use super::wit;
 use crate::limits;
 use crate::plugin::abi::types_v1::core;
 use crate::plugin::rules::size;
 
-/// What an item breaks, and in which field.
+/// The rule that an item breaks, and the field.
 pub(super) type Broken = (String, String);
 
 const KEPT: &str = "the raw delivery is kept";
 
-/// What is left for further items of a delivery.
+/// Bytes that are left for further items of a delivery.
 pub(super) struct Room(usize);
 
 impl Room {
@@ -22,7 +22,7 @@ impl Room {
     }
 }
 
-/// An item that has no room takes none from those after it.
+/// Checks an item. An item that exceeds the room left does not use up any of it.
 pub(super) fn item(item: &wit::Item, room: &mut Room) -> Result<(), Broken> {
     size::route(&item.route).map_err(|what| (what, "route".to_owned()))?;
     let route: usize = item
@@ -33,7 +33,7 @@ pub(super) fn item(item: &wit::Item, room: &mut Room) -> Result<(), Broken> {
     let (field, bytes) = match &item.outcome {
         wit::Outcome::Lead(lead) => ("lead", self::lead(lead)?),
         wit::Outcome::Fetch(fetch) => ("fetch", self::fetch(fetch)?),
-        // They are cut.
+        // Their texts are cut instead.
         wit::Outcome::Ignored(_) | wit::Outcome::Invalid(_) => return Ok(()),
     };
     let bytes = route + bytes;
@@ -156,7 +156,7 @@ fn fetch(fetch: &wit::Fetch) -> Result<usize, Broken> {
     Ok(of.bytes + state + request(&fetch.request))
 }
 
-/// Its bytes; whether they are too many is the rule of every request.
+/// Returns the bytes of a request. The rules of requests check whether they are too many.
 fn request(request: &core::HttpRequest) -> usize {
     let of = |segments: &[core::Segment]| -> usize {
         let one = |segment: &core::Segment| match segment {
@@ -181,7 +181,7 @@ fn request(request: &core::HttpRequest) -> usize {
             .sum::<usize>()
 }
 
-/// Adds up what a record holds.
+/// Adds up the bytes of a record.
 struct Measured {
     record: &'static str,
     bytes: usize,
@@ -223,7 +223,7 @@ impl Measured {
     }
 }
 
-/// Where a text is; made only for who has to be told.
+/// The path of a text, created only for an error.
 trait Field {
     fn path(self) -> String;
 }
@@ -294,8 +294,8 @@ mod tests {
         self::item(item, &mut Room::of_delivery())
     }
 
-    /// A lead with `most` of it is taken, and one with one more is refused with
-    /// these words, in this field.
+    /// Checks that a lead with `most` of something is accepted, and that a lead with one
+    /// more is refused with these words, in this field.
     fn check(most: usize, words: &str, field: &str, change: impl Fn(&mut wit::Lead, usize)) {
         let with = |count| {
             let mut lead = lead();
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn every_list_of_a_lead_has_a_most() {
+    fn every_list_of_a_lead_has_a_maximum_length() {
         let pair = || (x(1), "1".to_owned());
         check(20, "21 phones", "lead.phones", |lead, count| {
             lead.phones = vec![x(1); count];
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_of_a_lead_has_a_longest() {
+    fn every_text_of_a_lead_has_a_maximum_length() {
         type Change = fn(&mut wit::Lead, String);
         let all: [(usize, &str, &str, Change); 18] = [
             (1_024, "an external id", "external-id", |lead, text| {
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_has_room_for_so_much_and_who_has_none_takes_none() {
+    fn an_item_that_exceeds_the_room_of_a_delivery_uses_none_of_it() {
         let mut room = Room::of_delivery();
         let with = |bytes: usize| {
             item_of(wit::Outcome::Lead(wit::Lead {

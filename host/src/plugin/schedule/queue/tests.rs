@@ -1,4 +1,4 @@
-//! Whose turn it is: work in, an order out.
+//! Tests of the scheduling order.
 
 use super::*;
 
@@ -67,7 +67,7 @@ fn the_lane_that_used_least_is_next() {
 }
 
 #[test]
-fn who_comes_now_does_not_pay_for_what_others_used_before() {
+fn a_new_lane_is_not_charged_for_the_past_use_of_others() {
     let mut queue = queue();
     for _ in 0..900 {
         push(&mut queue, "old", "old1");
@@ -80,7 +80,7 @@ fn who_comes_now_does_not_pay_for_what_others_used_before() {
 }
 
 #[test]
-fn a_rest_saves_up_nothing() {
+fn an_idle_lane_saves_up_no_time() {
     let mut queue = queue();
     push(&mut queue, "rests", "r1");
     run(&mut queue, MS);
@@ -97,7 +97,7 @@ fn a_rest_saves_up_nothing() {
 }
 
 #[test]
-fn a_call_that_is_not_quick_goes_on_with_the_slow_ones() {
+fn a_call_that_is_not_quick_continues_on_the_slow_threads() {
     let mut queue = queue();
     push(&mut queue, "a", "a1");
     let entry = quick(&mut queue).expect("ready");
@@ -109,7 +109,7 @@ fn a_call_that_is_not_quick_goes_on_with_the_slow_ones() {
 }
 
 #[test]
-fn a_lane_whose_calls_are_slow_begins_with_the_slow_ones_until_they_are_quick_again() {
+fn a_lane_with_slow_calls_starts_on_the_slow_threads_until_its_calls_are_quick_again() {
     let mut queue = queue();
     push(&mut queue, "a", "a1");
     run(&mut queue, 100 * MS);
@@ -127,7 +127,7 @@ fn a_lane_whose_calls_are_slow_begins_with_the_slow_ones_until_they_are_quick_ag
 }
 
 #[test]
-fn a_digest_pays_in_every_lane_for_what_is_not_ordinary() {
+fn a_digest_is_charged_in_every_lane_for_time_beyond_the_ordinary() {
     let mut queue = queue();
     push(&mut queue, "a", "a1");
     run(&mut queue, 500 * MS);
@@ -142,7 +142,7 @@ fn a_digest_pays_in_every_lane_for_what_is_not_ordinary() {
 }
 
 #[test]
-fn a_lane_begins_no_more_than_its_share() {
+fn a_lane_begins_no_more_calls_than_its_share() {
     let mut queue = queue();
     for _ in 0..4 {
         push(&mut queue, "a", "a");
@@ -162,7 +162,7 @@ fn make_slow(queue: &mut Queue<&'static str>, lane: &str, job: &'static str, ran
 }
 
 #[test]
-fn where_too_many_are_slow_the_lane_that_used_most_gives_one_up() {
+fn if_too_many_calls_are_slow_the_lane_that_used_most_gives_one_up() {
     let mut queue = queue();
     make_slow(&mut queue, "a", "a1", 50 * MS);
     make_slow(&mut queue, "a", "a2", 50 * MS);
@@ -176,7 +176,7 @@ fn where_too_many_are_slow_the_lane_that_used_most_gives_one_up() {
 }
 
 #[test]
-fn who_used_most_itself_is_given_up() {
+fn a_call_of_the_lane_that_used_most_is_given_up_itself() {
     let mut queue = queue();
     for (lane, name) in [("a", "a1"), ("b", "b1"), ("c", "c1"), ("d", "d1")] {
         make_slow(&mut queue, lane, name, 15 * MS);
@@ -201,7 +201,7 @@ fn a_full_lane_is_refused_while_another_still_has_room() {
 }
 
 #[test]
-fn a_closed_queue_gives_back_what_has_not_begun_and_lets_the_rest_end() {
+fn a_closed_queue_returns_work_that_has_not_begun_and_finishes_the_rest() {
     let mut queue = queue();
     push(&mut queue, "a", "a1");
     let entry = quick(&mut queue).expect("ready");

@@ -1,6 +1,5 @@
-//! A partner makes a deal: with its contact, and with a conversation when there is
-//! something to say. The answer is known when it is committed, and is kept in the
-//! same commit.
+//! A partner creates a deal with its contact, and with a conversation if there is a
+//! message. The answer is known at the commit, and is stored in it.
 
 use serde_json::{Value, json};
 
@@ -118,7 +117,7 @@ pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
     DealCreated::Done(answer)
 }
 
-/// The product that both names mean, or the one that is given.
+/// Returns the product that both ids name, or the one that is given.
 fn product_of(known: &Known, new: &NewDeal) -> Option<ProductId> {
     let workspace = new.by.workspace;
     let reference = new.product.as_ref()?;
@@ -137,7 +136,7 @@ fn product_of(known: &Known, new: &NewDeal) -> Option<ProductId> {
     }
 }
 
-/// Whether each of the two names is of a product: they did not agree on one.
+/// Returns whether each of the two ids names a product. They did not name the same one.
 fn names_two(known: &Known, new: &NewDeal) -> bool {
     let workspace = new.by.workspace;
     let Some((Some(id), Some(external_id))) = new
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deal_is_its_partners_and_begins_open() {
+    fn a_new_deal_belongs_to_its_partner_and_is_open() {
         let known = &mut known();
         known.first_agents.insert(by().workspace, channel().agent);
         let new = NewDeal {
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_message_a_conversation_begins_that_the_worker_sends() {
+    fn a_deal_with_a_message_begins_a_conversation_that_the_worker_sends() {
         let known = &mut known();
         let mut new = with_message();
         new.props.insert("source".to_owned(), json!("crm"));
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_that_is_none_refuses_the_deal_unless_that_is_no_reason() {
+    fn an_unknown_product_refuses_the_deal_unless_the_check_is_bypassed() {
         let known = &mut known();
         stored_deal(known);
         let other = ProductId(uuid::Uuid::from_u128(9));
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_no_messages_gets_a_deal_and_no_message() {
+    fn a_contact_who_opted_out_gets_a_deal_and_no_message() {
         let known = &mut known();
         let id = stored_deal(known);
         let person = deal(known, id).person;
@@ -322,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_request_again_hears_the_same_and_makes_nothing() {
+    fn a_repeated_request_gets_the_same_answer_and_creates_nothing() {
         let known = &mut known();
         let claimed = |fingerprint| NewDeal {
             id: DealId::new(NOW),
@@ -335,7 +334,7 @@ mod tests {
         assert_eq!(make(known, claimed("a")), DealCreated::Replayed(first));
         assert_eq!(make(known, claimed("b")), DealCreated::KeyReused);
         assert_eq!((known.deals.len(), known.dialogue.sends.len()), (1, 1));
-        // Of another route it is another key.
+        // On another route the same key is a different one.
         let mut elsewhere = claimed("b");
         elsewhere.idempotency = Some(claim("elsewhere", "b"));
         assert!(matches!(make(known, elsewhere), DealCreated::Done(_)));

@@ -1,4 +1,4 @@
-//! A partner notes something of a deal. All notes are kept; the deal shows the newest.
+//! A partner adds a log entry to a deal. All entries are kept; the deal shows the newest.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub fn log(known: &mut Known, new: &NewDealLog) -> DealLogged {
         return DealLogged::NoDeal;
     };
     let field = format!("props.{LOGS}");
-    // A source may have had a property of that name: it is none of the notes.
+    // A source may have set a property of that name. It is not a log entry.
     let before = Some(&deal.props).filter(|_| is_edited(deal, &field));
     let before = before.and_then(|props| props.get(LOGS)).cloned();
     let mut logs = vec![json!({
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_property_of_the_sources_is_none_of_the_notes() {
+    fn a_property_of_the_source_is_not_a_log_entry() {
         let known = &mut known();
         let id = stored_deal(known);
         let deal = known.deals.get_mut(&id).expect("it is there");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deal_of_somebody_else_is_as_unknown_as_none() {
+    fn another_partners_deal_is_as_unknown_as_a_missing_one() {
         let known = &mut known();
         let id = stored_deal(known);
         let other = uuid::Uuid::from_u128(9);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_request_again_hears_the_same_and_notes_nothing() {
+    fn a_repeated_request_gets_the_same_answer_and_logs_nothing() {
         let known = &mut known();
         let id = stored_deal(known);
         let claimed = |fingerprint| NewDealLog {

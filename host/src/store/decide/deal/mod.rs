@@ -1,6 +1,6 @@
-//! What partners do to deals: change, make, note. The deal is stamped once, its
-//! history gets a row, and what hangs on it follows: a deal that ends closes its
-//! conversations, one that is transferred is handed to people.
+//! Partners change, create and log deals. The deal is stamped once, its history gets a
+//! row, and dependent rows follow: a deal that ends closes its conversations, and a deal
+//! that is transferred is handed to people.
 
 mod create;
 mod log;
@@ -18,7 +18,7 @@ use super::known::{Known, NewHistory};
 use crate::domain::id::{DealId, WorkspaceId};
 use crate::store::{ByPartner, ChangedBy, FieldChange, IdempotencyClaim, Notified, StoredAnswer};
 
-/// The deal, when it is there and the partner's to work on.
+/// Returns the deal if it exists and the partner may work on it.
 fn own<'a>(known: &'a mut Known, by: &ByPartner, id: DealId) -> Option<&'a mut Deal> {
     known
         .deals
@@ -31,23 +31,24 @@ enum Before {
     Another,
 }
 
-/// What the request's key was met with before.
+/// Returns the earlier use of the request's key.
 fn heard_before(known: &Known, claim: Option<&IdempotencyClaim>) -> Option<Before> {
     Some(match idempotency::found(known, claim?)? {
         Notified::Replayed(answer) => Before::Answered(answer),
-        // A key of these routes is stored with its answer, so nothing is ever running.
+        // On these routes a key is stored together with its answer, so no request is ever
+        // running.
         _ => Before::Another,
     })
 }
 
-/// What a request became, kept under its key if it has one.
+/// Stores the answer under the request's key, if it has one.
 fn answered(known: &mut Known, claim: Option<&IdempotencyClaim>, answer: &StoredAnswer) {
     if let Some(claim) = claim {
         idempotency::keep(known, claim, None, Some(answer.clone()));
     }
 }
 
-/// A source leaves the field as it is from now on.
+/// Marks the field as edited: sources do not change it any more.
 fn edited(deal: &mut Deal, field: &str) {
     if !is_edited(deal, field) {
         deal.edited.push(field.to_owned());
@@ -58,12 +59,12 @@ fn is_edited(deal: &Deal, field: &str) -> bool {
     deal.edited.iter().any(|known| known == field)
 }
 
-/// What changes of a deal, each field under the name that it is exported by.
+/// The changes of a deal, each field under its name in the export.
 #[derive(Default)]
 struct Changes(Vec<FieldChange>);
 
 impl Changes {
-    /// Whether it is a change.
+    /// Notes a field. Returns whether it has changed.
     fn note(&mut self, field: &str, before: Value, after: Value) -> bool {
         let differs = before != after;
         if differs {

@@ -55,7 +55,7 @@ pub fn patch(known: &mut Known, patch: &DealPatch) -> DealPatched {
     DealPatched::Done { changed: true }
 }
 
-/// What a deal's new state means for who talks about it, and for who will.
+/// Applies a deal's new state to its conversations and to the contact's newest deal.
 fn follow(known: &mut Known, id: DealId, before: (Status, Stage), now: (Status, Stage)) {
     let talks = known.dialogue.open_talks(id);
     if now.1 != before.1 {
@@ -75,7 +75,7 @@ fn follow(known: &mut Known, id: DealId, before: (Status, Stage), now: (Status, 
     }
 }
 
-/// A visit was agreed on.
+/// Notes that a visit was agreed on.
 fn appoint(known: &mut Known, talk: Option<ConversationId>) {
     let now = known.now;
     let Some(id) = talk else { return };
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_one_stamp_and_one_row_of_the_past_with_all_that_changed() {
+    fn a_change_is_one_stamp_and_one_history_row_with_all_changed_fields() {
         let known = &mut known();
         let id = stored_deal(known);
         let all = DealPatch {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn two_changes_of_one_batch_are_one_stamp_and_two_rows_of_the_past() {
+    fn two_changes_of_one_batch_are_one_stamp_and_two_history_rows() {
         let known = &mut known();
         let id = stored_deal(known);
         assert_eq!(to_status(known, id, Status::Lost), CHANGED);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_nothing_leaves_no_trace() {
+    fn a_patch_without_changes_leaves_no_trace() {
         let known = &mut known();
         let id = stored_deal(known);
         let talk_id = talk_about(known, id, notification());
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_known_refuses_the_whole_wish() {
+    fn an_unknown_name_refuses_the_whole_patch() {
         let known = &mut known();
         let id = stored_deal(known);
         let wish = || DealPatch {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deal_of_somebody_else_is_as_unknown_as_none() {
+    fn another_partners_deal_is_as_unknown_as_a_missing_one() {
         let known = &mut known();
         let id = stored_deal(known);
         let other = uuid::Uuid::from_u128(9);
@@ -227,7 +227,7 @@ mod tests {
         let workspace = WorkspaceId(other);
         let wish = || DealPatch {
             status: Some(Status::Won),
-            // Nor is it told which names are known.
+            // The refusal does not reveal which names exist.
             owner_email: Some("nobody@example.com".to_owned()),
             ..wish(id)
         };
@@ -267,7 +267,8 @@ mod tests {
             assert_eq!((closed(first), closed(second)), (Some(NOW), Some(NOW)));
             assert_eq!(closed(other), None);
             assert_eq!(known.dialogue.changed_conversations.len(), 2);
-            // What comes next begins another, about no deal that has ended.
+            // The next message begins another conversation, which is not about the ended
+            // deal.
             let next = notify(known, notification());
             assert_ne!(message(known, next).conversation, first);
             assert_eq!(conversation(known, next).deal, None);
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deal_that_is_opened_again_is_what_its_person_talks_about() {
+    fn a_reopened_deal_is_what_its_contact_talks_about() {
         let known = &mut known();
         let id = stored_deal(known);
         to_status(known, id, Status::Won);
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transferred_deal_of_which_nobody_talks_is_a_ticket_too() {
+    fn a_transferred_deal_without_a_conversation_gets_a_ticket_too() {
         let known = &mut known();
         let id = stored_deal(known);
         to_stage(known, id, Stage::Transferred);

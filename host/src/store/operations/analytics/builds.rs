@@ -1,4 +1,4 @@
-//! The rows of builds: begun, and locked by whoever writes to one.
+//! Rows of builds: how they begin, and how writers lock them.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::store::row::Columns as _;
 use crate::store::sql::{Arg, Sql, Tx, args, sql};
 use crate::store::{Build, StoreError};
 
-/// A workspace, a set, and the feed that the set follows: what statements about all
-/// builds of these are asked for.
+/// A workspace, a metric set, and the feed that the set follows: the parameters of statements about
+/// all builds of these.
 pub type Feed = [Arg<'static>; 3];
 
 pub fn feeds(set: MetricSet, workspaces: &[WorkspaceId]) -> Vec<Feed> {
@@ -22,8 +22,8 @@ pub fn feeds(set: MetricSet, workspaces: &[WorkspaceId]) -> Vec<Feed> {
         .collect()
 }
 
-// What is there is looked for by workspace: without an offset it would be read for all
-// of them.
+// `offset 0` makes PostgreSQL look builds up by workspace. Without it, PostgreSQL would read the
+// builds of all workspaces.
 static WITHOUT: Sql = sql("
 each (workspace_id uuid, metric_set number)
 select each.workspace_id
@@ -36,13 +36,13 @@ where not exists (
   offset 0 -- postgres
 )");
 
-/// Whether one of the workspaces has no build.
+/// Returns whether one of the workspaces has no build.
 pub async fn is_one_without(tx: &mut Tx, feeds: &[Feed]) -> Result<bool, StoreError> {
     let without = tx.rows_each(&WITHOUT, feeds, |_| Ok(())).await?;
     Ok(!without.is_empty())
 }
 
-// A build that another host has begun meanwhile does for both.
+// If another host has begun a build in the meantime, that one is used.
 static FIRST: Sql = sql("
 each (workspace_id uuid, metric_set number, entity number)
 insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
@@ -62,7 +62,7 @@ where not exists (
 order by w.id
 on conflict do nothing");
 
-/// Begins the first build of each of the workspaces that has none.
+/// Begins the first build of each of the workspaces that has none. Returns how many it began.
 pub async fn begin_first(tx: &mut Tx, feeds: &[Feed]) -> Result<u64, StoreError> {
     tx.run_each(&FIRST, feeds).await
 }
@@ -80,7 +80,8 @@ where true
 order by w.id
 on conflict do nothing");
 
-/// Begins a build of each of the workspaces where none is being made; how many.
+/// Begins a build for each of the workspaces in which none is being made. Returns how many it
+/// began.
 pub async fn begin_anew(tx: &mut Tx, feeds: &[Feed]) -> Result<u64, StoreError> {
     tx.run_each(&ANEW, feeds).await
 }
@@ -94,12 +95,11 @@ order by build
 for update -- postgres
 ");
 
-/// The builds of a workspace and set as they are now, and stay until the end of the
-/// transaction.
+/// The builds of a workspace and set, locked until the end of the transaction.
 pub struct Locked(BTreeMap<i64, (BuildState, i64)>);
 
 impl Locked {
-    /// Those beside this one, and itself.
+    /// Locks this build and the others of its workspace and set.
     pub async fn of(tx: &mut Tx, build: &Build) -> Result<Self, StoreError> {
         let args = args! { workspace: build.workspace, metric_set: build.set.code() };
         let builds: Vec<(i64, (BuildState, i64))> = tx
@@ -111,12 +111,12 @@ impl Locked {
         Ok(Self(builds.into_iter().collect()))
     }
 
-    /// What it is for and its step; `None`: it is gone.
+    /// Returns the state of the build and its step, or `None` if the build is gone.
     pub fn get(&self, build: &Build) -> Option<(BuildState, i64)> {
         self.0.get(&build.number).copied()
     }
 
-    /// The number of the build that serves.
+    /// Returns the number of the serving build.
     pub fn serving(&self) -> Option<i64> {
         let mut builds = self.0.iter();
         let serving = builds.find(|(_, (state, _))| *state == BuildState::Serving);

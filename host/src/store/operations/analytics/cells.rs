@@ -1,5 +1,5 @@
-//! What answers are made of, each from one snapshot: days of a cube where the zone has
-//! one, else sums over slots.
+//! The counts that answers are made of, each from one snapshot: days of a cube if the zone has one,
+//! otherwise sums over slots.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,7 +128,7 @@ async fn cells_of(
     } else {
         (Vec::new(), &query.buckets)
     };
-    // Edges are of other days than the whole ones: a cell comes once.
+    // Edges cover other days than the whole ones, so each cell occurs once.
     let mut found = Found::new();
     let room = limits::ANALYTICS_CELLS.saturating_sub(cells.len());
     sums(tx, build, of_slots, room, &mut found).await?;
@@ -162,7 +162,7 @@ and day < :end
 order by day
 limit :limit");
 
-/// Whole days, some at a time: a day may have many cells.
+/// Reads whole days, a few at a time, because a day may have many cells.
 async fn days(tx: &mut Tx, build: i64, query: &CellQuery<'_>) -> Result<Vec<Cell>, StoreError> {
     let mut cells: Vec<Cell> = Vec::new();
     let (mut first, end) = query.days;
@@ -220,10 +220,10 @@ group by each.day, s.key                                                        
 
 const COUNTS: [&str; MEASURES] = ["count_1", "count_2", "count_3", "count_4", "count_5"];
 
-/// Counts by day or bucket, and key.
+/// Counts by day or bucket, and by key.
 pub type Found = BTreeMap<(Day, i64), Counts>;
 
-/// Adds the sums of buckets of slots by key, until there are more than `most`.
+/// Adds the sums of buckets of slots by key, until `found` has more than `most` entries.
 pub async fn sums(
     tx: &mut Tx,
     build: i64,
@@ -243,7 +243,7 @@ pub async fn sums(
     let Some((first, last)) = bounds else {
         return Ok(());
     };
-    // Years before and after everything cost nothing.
+    // Clip the buckets to the slots that exist, so that years without data cost nothing.
     let there = |(day, slots): &(Day, Slots)| {
         let from = slots.from.max(Slot(first));
         let to = slots.to.min(Slot(last.saturating_add(1)));

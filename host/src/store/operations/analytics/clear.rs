@@ -1,4 +1,4 @@
-//! A build that has retired goes, some rows at a time.
+//! Removal of a retired build, some rows at a time.
 
 use crate::store::database::Database;
 use crate::store::decide::rollup::BuildState;
@@ -8,7 +8,7 @@ use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::{Build, Stepped, StoreError};
 
-// Up to the last of the first so many: the key leads there, and nothing is joined.
+// Deletes up to the last of the first `:limit` keys. The index of the key finds it without a join.
 static FACTS: Sql = sql("
 delete from rollup_facts
 where build = :build
@@ -62,7 +62,7 @@ static BUILD: Sql = sql("
 delete from rollup_builds
 where build = :build");
 
-/// At most `limit` rows of each kind, and at last the build.
+/// Removes at most `limit` rows of each kind, and finally the build.
 pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Stepped, StoreError> {
     let build = *build;
     let limit = limit.max(1);

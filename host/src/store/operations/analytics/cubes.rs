@@ -1,4 +1,4 @@
-//! Cubes of local days: which there are, how one is filled, and what steps add.
+//! Cubes of local days: which cubes exist, how they are filled, and what steps add to them.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ on conflict (workspace_id, zone) do update
 set requests = z.requests + excluded.requests, used_at = greatest(z.used_at, excluded.used_at)");
 
 pub async fn note_zones(database: &Database, uses: &[ZoneUse]) -> Result<(), StoreError> {
-    // In one order on every host, and each once.
+    // Sorted, so that every host locks in the same order, and deduplicated.
     let mut noted: BTreeMap<(WorkspaceId, &str), (u64, Micros)> = BTreeMap::new();
     for used in uses {
         let (requests, used_at) = noted
@@ -86,7 +86,7 @@ left join rollup_cubes as c
 where b.state in ('making', 'serving')
 order by b.build, c.zone");
 
-// What another host is just noting is not unused.
+// A row that another host is updating is in use, so it is skipped.
 static FORGET_ZONES: Sql = sql("
 each (workspace_id uuid, zone text, unused_since time)
 delete from rollup_zones
@@ -123,8 +123,8 @@ pub async fn due(database: &Database, tzdata: &str, now: Micros) -> Result<Vec<C
     Ok(making)
 }
 
-/// What is due in some workspaces. Zones are seldom forgotten: who has none to forget
-/// waits for nobody who writes.
+/// Returns the work that is due in some workspaces. Zones are rarely forgotten. If there is none to
+/// forget, nothing waits for writers.
 async fn due_of(
     database: &Database,
     workspaces: &[WorkspaceId],
@@ -185,7 +185,7 @@ async fn due_of(
     Ok(decide::due(&builds, &uses, tzdata, now))
 }
 
-/// Zones of a build.
+/// Changes to the zones of a build.
 #[derive(Default)]
 struct Changed {
     gone: Vec<String>,
@@ -202,7 +202,7 @@ delete from rollup_cubes
 where build = :build
 and zone = :zone");
 
-// One that another host has begun meanwhile does for both.
+// If another host has begun the cube in the meantime, that one is used.
 static BEGIN: Sql = sql("
 each (workspace_id uuid, build number, zone text, tzdata text, filled_slot number)
 insert into rollup_cubes (workspace_id, build, zone, tzdata, filled_slot)
@@ -247,7 +247,7 @@ async fn change(
         .await
 }
 
-/// Removes cubes and their days, under the lock of the build.
+/// Removes cubes and their days. The caller holds the lock of the build.
 pub async fn remove(tx: &mut Tx, build: i64, zones: &[String]) -> Result<(), StoreError> {
     for zone in zones {
         let args = args! { build, zone };
@@ -257,7 +257,8 @@ pub async fn remove(tx: &mut Tx, build: i64, zones: &[String]) -> Result<(), Sto
     Ok(())
 }
 
-/// Locks the builds of its workspace and set: it is there, and has not retired.
+/// Locks the builds of its workspace and set. Returns whether this build exists and has not
+/// retired.
 async fn is_there(tx: &mut Tx, build: &Build) -> Result<bool, StoreError> {
     let locked = Locked::of(tx, build).await?;
     let state = locked.get(build).map(|(state, _)| state);
@@ -283,17 +284,17 @@ from rollup_cubes
 where build = :build
 order by zone");
 
-/// The cubes of a build.
+/// Returns the cubes of a build.
 pub async fn of(tx: &mut Tx, build: i64) -> Result<Vec<CubeRow>, StoreError> {
     tx.rows(&OF_BUILD, &args! { build }, |row| cube(row)).await
 }
 
-/// The zone of a cube; `None`: it is of other rules than this program's.
+/// Returns the zone of a cube, or `None` if the cube follows other rules than this program's.
 pub fn rules(cube: &CubeRow) -> Option<Zone> {
     Zone::named(&cube.zone).filter(|_| cube.tzdata == zone::tzdata())
 }
 
-// Where nothing began there is nothing to add.
+// Slots in which nothing began are skipped.
 static NEXT: Sql = sql("
 select slot
 from rollup_slots
@@ -308,8 +309,8 @@ set filled_slot = :filled
 where build = :build
 and zone = :zone");
 
-/// All of it under the lock of the build, since what steps add depends on how far the
-/// cube is filled. A cube of other rules is left to whoever has them.
+/// Runs entirely under the lock of the build, because what steps add depends on how far the cube is
+/// filled. A cube with other rules is left to the hosts that have them.
 pub async fn step(database: &Database, cube: &Cube) -> Result<bool, StoreError> {
     let build = cube.build;
     let zone = cube.zone.clone();
@@ -348,7 +349,7 @@ pub async fn step(database: &Database, cube: &Cube) -> Result<bool, StoreError> 
         .await
 }
 
-/// Adds what began in these slots to their days.
+/// Adds everything that began in these slots to their days.
 async fn fill(tx: &mut Tx, build: &Build, zone: &Zone, slots: Slots) -> Result<(), StoreError> {
     let mut buckets = Vec::new();
     let mut day = zone.day_of(slots.from.start());
@@ -395,7 +396,7 @@ where true
 on conflict (build, zone, day) do update
 set cells = excluded.cells");
 
-// One by one: a table that is young would be read whole instead.
+// Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
 static REMOVE_EMPTY: Sql = sql("
 each (build number, zone text, day number)
 delete from rollup_days
@@ -413,7 +414,7 @@ where ctid = any (array(                                        -- postgres
   ) as there))                                                  -- postgres
 ");
 
-/// Adds to the days of cubes, under the lock of the build. An empty day is none.
+/// Adds to the days of cubes. The caller holds the lock of the build. An empty day has no row.
 pub async fn add(
     tx: &mut Tx,
     build: &Build,
@@ -449,7 +450,7 @@ pub async fn add(
     Ok(())
 }
 
-/// What the build has of these days already.
+/// Returns the stored cells of these days.
 async fn known(
     tx: &mut Tx,
     build: &Build,

@@ -1,4 +1,4 @@
-//! A run: what it has to do, and what is as of its beginning when it has ended.
+//! Runs: the work that is due, and the as-of time when a run ends.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,8 @@ pub async fn begin(database: &Database, set: MetricSet) -> Result<Run, StoreErro
         .read(
             Rows::Exempt,
             steps!(|tx| {
-                // Before anything else: whoever commits before has a stamp that is read.
+                // Read before anything else, so that every earlier commit has a stamp that the run
+                // reads.
                 let as_of = tx
                     .only(&NOW, &[], |row| Ok(Micros(row.number("now_us")?)))
                     .await?;
@@ -57,8 +58,8 @@ pub async fn begin(database: &Database, set: MetricSet) -> Result<Run, StoreErro
     })
 }
 
-/// What is due of some workspaces. Builds are seldom missing: who has all of them waits
-/// for nobody who writes.
+/// Returns the due builds of some workspaces. Builds are rarely missing. If none is missing,
+/// nothing waits for writers.
 async fn begin_some(
     database: &Database,
     set: MetricSet,
@@ -95,12 +96,12 @@ async fn due(tx: &mut Tx, feeds: &[Feed]) -> Result<Vec<Build>, StoreError> {
     tx.rows_each(&DUE, feeds, |row| build(row)).await
 }
 
-// The ends of runs follow each other, those of a set.
+// Serializes the ends of the runs of a metric set.
 static LOCK: Sql = sql("
 select pg_advisory_xact_lock(:number) -- postgres
 ");
 
-// Any number that no lock of another kind has.
+// Any number that no other kind of lock uses.
 const ENDS: i64 = 0x726f_6c6c_7570_0000;
 
 static LAST: Sql = sql("
@@ -108,8 +109,8 @@ select as_of
 from rollup_runs
 where metric_set = :metric_set");
 
-// Those of a workspace in the order in which steps lock them. Where something was not
-// read it is all of them: which of them serves may change until they are locked.
+// Locks the builds of a workspace in the order in which steps lock them. If the workspace has an
+// unread build, all of its builds are locked, because the serving one may change until then.
 static TOUCHED: Sql = sql("
 each (workspace_id uuid, metric_set number, is_behind truth)
 select there.build, there.state, there.held
@@ -129,14 +130,14 @@ cross join rollup_builds as there               -- sqlite
   and (there.held or each.is_behind)            -- sqlite
 ");
 
-/// A build as the end of a run finds it.
+/// A build in the state in which the end of a run finds it.
 struct Touched {
     number: i64,
     serves: bool,
     is_held: bool,
 }
 
-// A run that began before the last one to end has not counted what that one did.
+// A run that began before the last ended one has not counted what that one counted.
 static LET_GO: Sql = sql("
 each (build number, as_of time, held truth)
 update rollup_builds
@@ -145,7 +146,7 @@ set held = each.held,
 from each
 where rollup_builds.build = each.build");
 
-// What was not behind is as of the last run.
+// A build that was not behind is as of the last run.
 static HOLD: Sql = sql("
 each (build number, held_at time)
 update rollup_builds
@@ -201,14 +202,13 @@ pub async fn end(
         .await
 }
 
-/// What a run has not read to its end.
+/// The builds that a run has not read to their end, and their workspaces.
 struct Unread {
     builds: BTreeSet<i64>,
     workspaces: BTreeSet<WorkspaceId>,
 }
 
-/// What was not read to its end stays as of what it was, and the others are no longer
-/// behind.
+/// Holds the as-of of serving builds that were not read to their end, and releases the others.
 async fn hold(
     tx: &mut Tx,
     set: MetricSet,

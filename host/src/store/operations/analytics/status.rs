@@ -1,4 +1,4 @@
-//! How the rollups are doing, for operators.
+//! The status of the rollups, for operators.
 
 use super::builds;
 use crate::domain::analytics::{MetricSet, Slot};
@@ -51,7 +51,7 @@ where b.state in ('making', 'serving')");
 pub async fn status(database: &Database) -> Result<Vec<RollupStatus>, StoreError> {
     database
         .read_many(
-            // None to begin with: they are named one part after the other.
+            // No workspace at first: they are named in parts below.
             Rows::Of(&[]),
             steps!(|tx| {
                 let mut all = Vec::new();
@@ -76,7 +76,7 @@ pub async fn status(database: &Database) -> Result<Vec<RollupStatus>, StoreError
         .await
 }
 
-/// What the last run says of a set, and nothing of its builds yet.
+/// Returns the status of a set's last run, without its builds.
 async fn of_run(tx: &mut Tx, set: MetricSet) -> Result<RollupStatus, StoreError> {
     let mut status = RollupStatus {
         set,
@@ -103,7 +103,7 @@ async fn of_run(tx: &mut Tx, set: MetricSet) -> Result<RollupStatus, StoreError>
     Ok(status)
 }
 
-/// Adds what there is of some workspaces.
+/// Adds the builds and cubes of some workspaces.
 async fn add(
     tx: &mut Tx,
     some: &[WorkspaceId],
@@ -129,7 +129,7 @@ async fn add(
             args! { workspace_id, metric_set: status.set.code(), whole: Slot::END.0 }
         })
         .collect();
-    // One count for all of them, or one for each.
+    // One count for all workspaces, or one for each.
     let counts: Vec<(u64, u64)> = tx
         .rows_each(&CUBES, &counted, |row| {
             Ok((row.number("cubes")?, row.number("making")?))

@@ -1,5 +1,5 @@
-//! A step: what changed is read from one snapshot, and counts, facts and place are
-//! committed together, unless another step was quicker.
+//! Steps: a step reads changes from one snapshot, and commits counts, facts and place together,
+//! unless another step was faster.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,7 +26,7 @@ use crate::store::{Build, Stepped, StoreError};
 pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Stepped, StoreError> {
     let build = *build;
     let limit = match database {
-        // Whoever else writes waits for the step.
+        // Other writers wait for the step.
         Database::Sqlite(_) => limit.clamp(1, limits::ROLLUP_CHANGES_ALONE),
         Database::Postgres(_) => limit.max(1),
     };
@@ -63,7 +63,7 @@ pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Step
                 if place.missed_removals() {
                     let is_making = place.state == BuildState::Making;
                     if is_making {
-                        // Nobody has seen it: another one begins in its place.
+                        // It has never served, so a new build replaces it.
                         retire(tx, build.number).await?;
                     }
                     let feeds = builds::feeds(build.set, &[build.workspace]);
@@ -76,7 +76,7 @@ pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Step
                 advance(tx, &build, &deltas, reached).await?;
                 let mut is_all = reached.is_all;
                 if place.state == BuildState::Making && is_all {
-                    // What serves never goes back: who was slow has to look again.
+                    // The serving counts never go back: a step that was too slow has to read again.
                     is_all = !is_outdated(tx, build.set, seen_at).await?;
                     if is_all {
                         take_over(tx, &build, locked.serving()).await?;
@@ -92,10 +92,10 @@ pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Step
         .await
 }
 
-/// A page of the feed and what is known of it, from one snapshot.
+/// A page of the feed with its known facts and keys, from one snapshot.
 struct Read {
     place: Place,
-    /// By the store's clock: everything that was committed before is in it.
+    /// By the store's clock. The snapshot contains everything that was committed before.
     seen_at: Micros,
     page: Vec<Change>,
     facts: HashMap<Uuid, Fact>,
@@ -112,10 +112,11 @@ left join feed_clock as clock
 where b.build = :build
 and (b.workspace_id = :workspace) is true");
 
-// What is said about a test lead does not count, and neither do its tickets. On PostgreSQL
-// a deal is the first of those from it on: only the index of that order leads there,
-// whereas by the id alone that of a person would do for a young table, and pass every deal
-// of the workspace. Columns are read by place: their order is that of `row::analytics`.
+// Conversations of test leads do not count, and neither do their tickets. On PostgreSQL a deal is
+// the first one whose id is not less than `deal_id`, because only the index in that order supports
+// this. With a lookup by id alone, PostgreSQL might use the index by person for a young table and
+// pass every deal of the workspace. Columns are read by index: their order is that of
+// `row::analytics`.
 static CONVERSATIONS: Sql = sql("
 select stamp, id, counts, first_message_at, agent_type, agent_id, source, answered_at,
   no_response_at, appointment_at, transferred_at
@@ -224,7 +225,7 @@ cross join rollup_facts as fact       -- sqlite
   and fact.id = each.id               -- sqlite
 ");
 
-/// `None`: the build is gone.
+/// Returns `None` if the build is gone.
 async fn read(database: &Database, build: Build, limit: u32) -> Result<Option<Read>, StoreError> {
     database
         .read_many(
@@ -321,7 +322,7 @@ cross join rollup_keys as k                   -- sqlite
   and k.source = each.source                  -- sqlite
 ");
 
-/// The numbers of keys, of those that have one.
+/// Returns the numbers of those keys that have one.
 async fn keys(tx: &mut Tx, wanted: &[[Arg<'_>; 4]]) -> Result<HashMap<Key, i64>, StoreError> {
     let known = tx
         .rows_each(&KEYS, wanted, |row| {
@@ -340,9 +341,9 @@ from each
 where true
 on conflict do nothing");
 
-/// In a transaction of their own, which has locked nothing else: both sets of a workspace
-/// may make the same ones at once, and in their order they only wait for each other. One
-/// that no step comes to use harms nothing.
+/// Creates keys in a transaction of its own, which has locked nothing else. Both sets of a
+/// workspace may create the same keys at once. Because the keys are sorted, one only waits for the
+/// other. A key that no step uses later is harmless.
 async fn make_keys(
     database: &Database,
     workspace: WorkspaceId,
@@ -381,7 +382,7 @@ where true
 on conflict (build, id) do update
 set slot = excluded.slot, key = excluded.key, measured = excluded.measured");
 
-// One by one: a table that is young would be read whole instead.
+// Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
 static REMOVE_FACTS: Sql = sql("
 each (build number, id uuid)
 delete from rollup_facts
@@ -398,7 +399,7 @@ where ctid = any (array(                            -- postgres
   ) as fact))                                       -- postgres
 ");
 
-/// Facts, slots, and the days of every cube that has those slots.
+/// Writes facts, slots, and the days of every cube that covers those slots.
 async fn count(tx: &mut Tx, build: &Build, deltas: &Deltas) -> Result<(), StoreError> {
     let written: Vec<_> = deltas
         .facts
@@ -431,7 +432,7 @@ async fn count(tx: &mut Tx, build: &Build, deltas: &Deltas) -> Result<(), StoreE
         let slots = deltas.slots.iter().map(|(place, counts)| (*place, *counts));
         days.push((cube.zone, by_day(slots, &rules, cube.filled)));
     }
-    // Days by other rules than this program's cannot be kept up.
+    // Days computed by other rules than this program's cannot be updated.
     cubes::remove(tx, build.number, &strange).await?;
     cubes::add(tx, build, days).await
 }
@@ -449,7 +450,7 @@ set count_1 = s.count_1 + excluded.count_1, count_2 = s.count_2 + excluded.count
   count_3 = s.count_3 + excluded.count_3, count_4 = s.count_4 + excluded.count_4,
   count_5 = s.count_5 + excluded.count_5");
 
-// One by one: a table that is young would be read whole instead.
+// Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
 static REMOVE_EMPTY: Sql = sql("
 each (build number, slot number, key number)
 delete from rollup_slots
@@ -484,7 +485,7 @@ async fn add_slots(tx: &mut Tx, build: &Build, deltas: &SlotDeltas) -> Result<()
             count_4,
             count_5,
         });
-        // Only where something was taken away nothing may be left.
+        // Only a slot from which something was subtracted can become empty.
         if counts.iter().any(|count| *count < 0) {
             less.push(args! { build: build.number, slot: slot.0, key: *key });
         }
@@ -530,7 +531,7 @@ from rollup_runs
 where metric_set = :metric_set
 and as_of > :seen_at");
 
-/// Whether a run has ended that counts what was not there yet at this moment.
+/// Returns whether a run has ended whose as-of is later than this snapshot.
 async fn is_outdated(tx: &mut Tx, set: MetricSet, seen_at: Micros) -> Result<bool, StoreError> {
     let args = args! { metric_set: set.code(), seen_at };
     let since = tx.row(&SINCE, &args, |_| Ok(())).await?;
@@ -542,7 +543,7 @@ update rollup_builds
 set state = 'serving'
 where build = :build");
 
-/// Serves instead of the one before, if it has the cubes of that one.
+/// Replaces the serving build, if this one has the cubes of that one.
 async fn take_over(tx: &mut Tx, build: &Build, serving: Option<i64>) -> Result<(), StoreError> {
     if let Some(serving) = serving {
         let own = cubes::of(tx, build.number).await?;

@@ -1,5 +1,5 @@
-//! A declared workspace becomes so: what is named is made or changed, nothing is removed,
-//! and the answer lists only what was not so before.
+//! Applies a declared workspace: creates and changes what the plan names, removes nothing, and
+//! returns only the differences.
 
 mod statements;
 
@@ -18,35 +18,40 @@ use crate::store::{
     Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, StoreError,
 };
 
-/// What became of a row.
+/// The effect of a plan on a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Became {
     Created,
     Changed,
-    /// It was so before.
+    /// It already equalled the plan.
     Kept,
 }
 
 impl Became {
-    /// After a statement that writes only what differs.
+    /// Returns the effect of a statement that writes only differences.
     pub fn changed(rows: u64) -> Self {
         if rows > 0 { Self::Changed } else { Self::Kept }
     }
 }
 
-/// A connection of the plan, with what it names found.
+/// A connection of the plan, with the rows that it names resolved.
 pub struct Wanted<'a> {
     pub planned: &'a PlannedConnection,
-    /// Of a source.
+    /// Set for a source.
     pub partner: Option<PartnerId>,
     pub agent: Option<AgentId>,
-    /// Its own, or the workspace's.
+    /// Its own region, or the workspace's.
     pub region: &'a str,
     pub time_zone: &'a str,
 }
 
-/// One transaction; undone at its end when `dry_run`, so that the answer says what would
-/// change.
+/// Applies a plan in one transaction. With `dry_run` it is rolled back at the end, so that the
+/// answer shows what would change.
+///
+/// # Errors
+///
+/// Fails with [`StoreError::Refused`] if the plan is part of a workspace that does not exist, or
+/// names a partner or an agent that the workspace does not have.
 pub async fn apply(
     database: &Database,
     plan: Plan,
@@ -89,7 +94,7 @@ async fn in_transaction(tx: &mut Tx, plan: &Plan, now: Micros) -> Result<Applied
     let mut connections = BTreeMap::new();
     let mut channels = BTreeMap::new();
     for planned in &plan.connections {
-        // One that an earlier plan made is as good as one that this plan names.
+        // A partner or an agent from an earlier plan may be named too.
         let partner = match &planned.partner {
             None => None,
             Some(name) => Some(match partners.get(name) {
@@ -166,7 +171,7 @@ async fn workspace(
     }
     if plan.is_part {
         return Err(StoreError::Refused(format!(
-            "there is no workspace `{}` of which this could be a part",
+            "Workspace `{}` does not exist, and a part of a workspace cannot create it. Apply the whole workspace first.",
             plan.slug
         )));
     }
@@ -246,7 +251,7 @@ async fn connection(
 
 fn unknown(planned: &PlannedConnection, kind: &str, name: &str) -> StoreError {
     StoreError::Refused(format!(
-        "connection `{}` names the {kind} `{name}`, which the workspace does not have: declare it too",
+        "Connection `{}` names the {kind} `{name}`, which the workspace does not have. Declare the {kind} too.",
         planned.name
     ))
 }

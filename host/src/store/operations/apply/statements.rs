@@ -1,5 +1,5 @@
-//! The statements by which a declared workspace becomes so. What finds a row goes by its
-//! name; what changes one writes only what differs, and tells how many rows did.
+//! Statements that apply a declared workspace. Rows are found by their names. Statements that
+//! change rows write only differences, and return how many rows differed.
 
 use super::{Became, Wanted};
 use crate::domain::connection::ConnectionKind;
@@ -12,10 +12,10 @@ use crate::store::row::products::By;
 use crate::store::sql::{Json, Row, Sql, Tx, args, json, sql};
 use crate::store::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 
-/// Of hosts that apply at once. Any number that nobody else takes.
+/// Serializes hosts that apply plans at once. Any number that no other lock uses.
 const APPLY_LOCK: i64 = 0x6c65_6164_6170_706c;
 
-// Whoever waits for another one's plan may wait longer than for a row.
+// Waiting for another plan may take longer than waiting for a row.
 static LOCK: Sql = sql("
 select set_config('lock_timeout', '4s', true), pg_advisory_xact_lock(:number) -- postgres
 ");
@@ -51,7 +51,7 @@ from agents
 where workspace_id = :workspace
 and name = :name");
 
-// Numbered without gaps, which a sequence of PostgreSQL cannot.
+// Numbered without gaps, which a PostgreSQL sequence cannot guarantee.
 static NEW_AGENT: Sql = sql("
 with next as (                                                                     -- postgres
   update store set last_agent = last_agent + 1 returning last_agent                -- postgres
@@ -111,7 +111,7 @@ and (partner_id is distinct from :partner or plugin <> :plugin
   or routes <> :routes::jsonb or region <> :region or time_zone <> :time_zone
   or dedupe_by_content <> :dedupe_by_content or settings <> :settings::jsonb)");
 
-// Sealing the same secrets twice gives other bytes: the fingerprint tells.
+// Sealing the same secrets twice yields different bytes, so the fingerprints are compared.
 static CHANGE_CONFIGURATION: Sql = sql("
 update connections
 set config = :config, secrets = :secrets, sealed = :sealed, fingerprint = :fingerprint,
@@ -119,7 +119,7 @@ set config = :config, secrets = :secrets, sealed = :sealed, fingerprint = :finge
 where id = :id
 and fingerprint <> :fingerprint");
 
-/// One plan at a time over all hosts: two that declare the same find each other's.
+/// Waits until no other host applies a plan, so that a plan sees what an equal one has created.
 pub async fn alone(tx: &mut Tx) -> Result<(), StoreError> {
     tx.run(&LOCK, &args! { number: APPLY_LOCK }).await?;
     Ok(())
@@ -171,7 +171,7 @@ pub struct Declare<'t> {
 }
 
 impl<'t> Declare<'t> {
-    /// From now on the transaction sees the workspace's rows.
+    /// Enters a workspace: from now on the transaction sees its rows.
     pub async fn enter(tx: &'t mut Tx, workspace: WorkspaceId) -> Result<Self, StoreError> {
         tx.name(&[workspace]).await?;
         Ok(Self { tx, workspace })
@@ -199,7 +199,7 @@ impl<'t> Declare<'t> {
         self.tx.row(&AGENT, &args, id).await
     }
 
-    /// The store numbers its agents.
+    /// Creates an agent. The store assigns its number.
     pub async fn new_agent(&mut self, agent: &PlannedAgent) -> Result<AgentId, StoreError> {
         let args = args! {
             workspace: self.workspace,
@@ -256,7 +256,8 @@ impl<'t> Declare<'t> {
             .await
     }
 
-    /// What became of each, in the order of the plan. There may be many thousands.
+    /// Writes the products and returns the effect on each, in the order of the plan. There may be
+    /// many thousands.
     pub async fn products<'a>(
         &mut self,
         planned: &'a [PlannedProduct],

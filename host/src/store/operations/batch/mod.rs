@@ -1,5 +1,5 @@
-//! One batch, one transaction: lock and load what the writes touch, decide in memory, save
-//! what came of it, stamp. Who runs it commits.
+//! Runs one batch in one transaction: locks and loads what the writes touch, decides in memory,
+//! saves the result, and stamps it. The caller commits.
 
 pub mod load;
 pub mod save;
@@ -10,7 +10,7 @@ use crate::store::decide::{self, Needs};
 use crate::store::sql::Tx;
 use crate::store::{StoreError, Write, Written};
 
-/// What came of each write. The transaction has named the workspaces of `needs`.
+/// Returns the result of each write. The transaction has already named the workspaces of `needs`.
 pub async fn run(
     tx: &mut Tx,
     clock: &dyn Clock,
@@ -24,7 +24,7 @@ pub async fn run(
         tx.name(&named).await?;
     }
     let (mut known, locked) = load::all(tx, writes, needs, locked).await?;
-    // Read after the locks are held: a stamp is not before what it follows.
+    // Read after the locks are held, so that a time is not before the changes that it follows.
     known.now = clock.now();
     let written = decide::all(&mut known, writes)?;
     save::all(tx, &known, &locked, writes).await?;

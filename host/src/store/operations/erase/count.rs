@@ -1,4 +1,4 @@
-//! What erasing a person would take with it, counted without doing it.
+//! Counts what erasing a person would remove, without doing it.
 
 use super::raw;
 use crate::store::database::Database;
@@ -7,8 +7,8 @@ use crate::store::row::erase::erased;
 use crate::store::sql::{Sql, args, json, sql, steps};
 use crate::store::{Erased, Person, StoreError};
 
-// Failures and the channels' ids of messages are found on two ways: by what was said
-// with the person, and by how channels name it. Each counts once.
+// Errors and channels' ids of messages are found in two ways: through the person's conversations,
+// and by the names that channels use for the person. Each is counted once.
 static COUNTS: Sql = sql("
 select
   (select count(*) from contacts where workspace_id = :workspace and id = :contact) as contacts,

@@ -1,18 +1,18 @@
-//! Erasing a person: step by step, each a transaction that names its workspace and
-//! holds the record of the erasure from its first statement on, so that two who
-//! erase the same person take turns. After that it locks in the order in which a batch
-//! of leads does, and the clocks come last.
+//! Erasure of a person, in steps. Each step is a transaction that names its workspace and locks the
+//! record of the erasure in its first statement, so that concurrent erasures of the same person
+//! take turns. After that it locks in the same order as a batch of leads, and the clocks come last.
 //!
-//! What a step removes is found without a lock, locked, and looked at again: what a
-//! batch of leads changed in between is not removed unseen, but the step is run
-//! again. Whoever meets the contact holds its lock; so when the contact is locked and
-//! nothing hangs on it, nothing will. On SQLite nobody else writes in between.
+//! The rows that a step removes are found without a lock, then locked and checked again. If a batch
+//! of leads changed them in between, they are not removed unseen; the step is run again. Every
+//! writer that attaches something to the contact holds its lock. So once the contact is locked and
+//! nothing is attached to it, nothing will be. On SQLite there is no other writer in between.
 //!
-//! What a step finds first goes first; a step that finds nothing else takes the contact.
-//! So steps may be repeated, and what came in between goes with the rest.
+//! A step removes the first kind of rows that it finds. A step that finds nothing else removes the
+//! contact. Therefore steps may be repeated, and rows that arrive in between are removed with the
+//! rest.
 
-/// Whether an item of a delivery is so: `one` is the item. The fence keeps PostgreSQL from
-/// looking at all items instead of the delivery's.
+/// Whether an item of a delivery meets a condition, in which `one` is the item. The fence keeps
+/// PostgreSQL from reading all items instead of the delivery's.
 macro_rules! has_item {
     ($workspace:literal, $delivery:literal, $($is_so:literal),+) => {
         concat!(
@@ -34,8 +34,9 @@ macro_rules! has_item {
     };
 }
 
-/// Whether a lead of a delivery is to be converted again, from what came in, or parts of it
-/// are not converted yet: nobody knows whose these are. Of the row `d`, or of any delivery.
+/// Whether a lead of a delivery is to be converted again from its raw bytes, or parts of it are not
+/// converted yet, so that the contacts of these are unknown. Applies to the row `d`, or to any
+/// delivery.
 macro_rules! is_pending {
     (d) => {
         concat!(
@@ -102,7 +103,7 @@ use crate::store::schema;
 use crate::store::sql::{Sql, Tx, args, made, sql, steps};
 use crate::store::{EraseStep, Erased, Extent, Person, StoreError};
 
-/// A transaction that erases, and whom.
+/// A transaction that erases, and the person.
 struct Work<'a> {
     tx: &'a mut Tx,
     person: &'a Person,
@@ -110,7 +111,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// What a statement finds by workspace and contact, at most so many.
+    /// Returns the ids that a statement finds by workspace and contact, at most `limit`.
     async fn ids_of_contact(
         &mut self,
         sql: &'static Sql,
@@ -124,27 +125,27 @@ impl Work<'_> {
         self.tx.rows(sql, &args, |row| row.id("id")).await
     }
 
-    /// What a statement finds of these.
+    /// Returns the ids that a statement finds among these.
     async fn ids_of(&mut self, sql: &'static Sql, ids: &[Uuid]) -> Result<Vec<Uuid>, StoreError> {
         let rows = rows_of(self.person.workspace, ids);
         self.tx.rows_each(sql, &rows, |row| row.id("id")).await
     }
 
-    /// How many rows a statement touches that goes by these.
+    /// Runs a statement for these ids and returns how many rows it touched.
     async fn run(&mut self, sql: &'static Sql, ids: &[Uuid]) -> Result<u64, StoreError> {
         let rows = rows_of(self.person.workspace, ids);
         self.tx.run_each(sql, &rows).await
     }
 
-    /// The tombstones of what went.
+    /// Writes the tombstones of the removed rows.
     async fn bury(&mut self, gone: &Gone) -> Result<(), StoreError> {
         tombstones::bury(self.tx, self.person.workspace, gone).await?;
         Ok(())
     }
 }
 
-/// The next step. A database that keeps what it writes in a log beside its file empties
-/// that after the last one: what went is in it until then.
+/// Runs the next step. If the database keeps its writes in a log beside its file, the caller
+/// empties the log after the last step: until then it contains the removed rows.
 pub async fn step(
     database: &Database,
     person: Person,
@@ -152,7 +153,7 @@ pub async fn step(
     extent: Extent<'_>,
     now: Micros,
 ) -> Result<EraseStep, StoreError> {
-    // None: the contact stays, and the record goes on.
+    // `None` keeps the contact, and the record stays open.
     let remaining = match extent {
         Extent::ButContact => None,
         Extent::Whole(remaining) => Some(remaining.clone()),
@@ -189,7 +190,7 @@ pub async fn step(
         .await
 }
 
-/// What goes next, save the contact; `None`: nothing is left.
+/// Removes the next kind of rows, except the contact. Returns `None` if nothing is left.
 async fn next(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     let found = talk::messages(work).await?;
     if found.is_some() {
@@ -214,7 +215,7 @@ async fn next(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     raw::linked(work).await
 }
 
-// What waits or is held of deliveries, or of messages: a message stands there by its own id.
+// Locks the work of deliveries and of messages. A message is in the queue under its own id.
 static LOCK_WORK: Sql = sql("
 each (workspace_id uuid, id uuid)                                          -- postgres
 select delivery_id                                                         -- postgres
@@ -256,7 +257,7 @@ and id = :contact                      -- postgres
 for update                             -- postgres
 ");
 
-// One of each would do.
+// One row of any kind is enough.
 static LEFT: Sql = sql(concat!(
     "
 select
@@ -297,7 +298,7 @@ delete from contacts
 where id = :contact
 and workspace_id = :workspace");
 
-/// The contact itself; `None`: something hangs on it again.
+/// Removes the contact itself. Returns `None` if something is attached to it again.
 async fn contact(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     let args = args! { workspace: work.person.workspace, contact: work.person.id };
     work.tx.run(&LOCK_CONTACT, &args).await?;
@@ -339,7 +340,7 @@ const OWN: &[&Sql] = &[
     &CONTACT,
 ];
 
-/// By file.
+/// One list per file.
 pub const SQL: [&[&Sql]; 6] = [
     OWN,
     count::SQL,

@@ -1,5 +1,5 @@
-//! Who is to be erased: somebody who is there, or of whom an erasure tells, whose
-//! traces may have come again.
+//! Finds the person to erase: an existing contact, or one that an earlier erasure names, because
+//! its traces may have appeared again.
 
 use uuid::Uuid;
 
@@ -11,7 +11,7 @@ use crate::store::row::Columns as _;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{Person, PersonBy, StoreError};
 
-// Of those who share it, the first to have it comes first.
+// Among the contacts that share the key, its first owner comes first.
 static BY_KEY: Sql = sql("
 select contact_id, 0 as turn
 from contact_keys

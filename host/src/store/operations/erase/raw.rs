@@ -1,5 +1,5 @@
-//! What came in about a person, as it came. A delivery that brought others too is
-//! emptied rather than removed: what became of the others stays to be seen.
+//! Raw deliveries about a person. A delivery that also led to others is emptied rather than
+//! removed, so that its results for the others remain visible.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ order by i.delivery_id
 limit :limit"
 ));
 
-// A lead of them may have become so since they were found.
+// A delivery may have become pending since it was found.
 static PENDING: Sql = sql(concat!(
     "
 each (workspace_id uuid, id uuid)
@@ -52,7 +52,7 @@ order by d.id                                            -- postgres
 for update of d                                          -- postgres
 ");
 
-// Somebody else's, or somebody's who is not known yet.
+// Whether a delivery also led to another contact, or has an item whose contact is not known yet.
 macro_rules! is_shared {
     ($workspace:literal, $delivery:literal, $contact:literal) => {
         has_item!(
@@ -111,7 +111,7 @@ select (select count(*) from own) as linked,
     ") as answers"
 ));
 
-/// Deliveries that led to the person.
+/// Counts deliveries that led to the person.
 pub async fn count(tx: &mut Tx, person: &Person) -> Result<Erased, StoreError> {
     let args = args! { workspace: person.workspace, contact: person.id };
     tx.only(&COUNT, &args, |row| erased_raw(row)).await
@@ -160,7 +160,7 @@ where d.workspace_id = each.workspace_id
 and d.id = each.id
 and (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')");
 
-/// Deliveries that led to the person.
+/// Removes or empties deliveries that led to the person.
 pub async fn linked(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     let most = limits::ERASED_WHOLE_AT_ONCE;
     let mut all = work.ids_of_contact(&LINKED, most).await?;
@@ -185,7 +185,8 @@ pub async fn linked(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     Ok(Some(erased))
 }
 
-/// What others were brought with goes, and what became of this contact, or of nobody.
+/// Empties deliveries that also led to other contacts, and removes the items of `contact` with
+/// their answers, or those without a contact if it is `None`.
 async fn empty(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -209,7 +210,7 @@ async fn empty(
     })
 }
 
-/// Whoever works on one of them has it until the end, or has let go of it.
+/// Locks the deliveries and their work. Waits until transactions that work on them have ended.
 async fn lock(tx: &mut Tx, workspace: WorkspaceId, deliveries: &[Uuid]) -> Result<(), StoreError> {
     let wanted = rows_of(workspace, deliveries);
     tx.run_each(&LOCK_WORK, &wanted).await?;
@@ -225,7 +226,7 @@ static ANSWERS: Sql = made(|| schema::ANSWERS.remove_with("delivery_id"));
 
 static DELIVERIES: Sql = made(|| schema::DELIVERIES.remove_with("id"));
 
-/// Whole deliveries, with all that is kept of them.
+/// Removes whole deliveries with all rows that belong to them.
 async fn remove(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -245,8 +246,8 @@ async fn remove(
     })
 }
 
-// Whether something of the delivery `d` led to somebody. Not as `is not null`, which the
-// index by contact answers too: while it is small it would be read from end to end.
+// Whether an item of the delivery `d` led to a contact. Not written as `is not null`, which the
+// index by contact supports too: while that index is small, it would be read from end to end.
 macro_rules! has_led {
     () => {
         has_item!(
@@ -257,7 +258,7 @@ macro_rules! has_led {
     };
 }
 
-// Of what is not finished nobody knows yet whose it is.
+// The contacts of an unfinished delivery are not known yet.
 static LED: Sql = sql(concat!(
     "
 each (workspace_id uuid, id uuid)
@@ -272,7 +273,7 @@ and ",
     has_led!()
 ));
 
-/// Removes these of the workspace, or empties them where something led to somebody.
+/// Removes these deliveries of the workspace, or empties those of which an item led to a contact.
 pub async fn deliveries(
     database: &Database,
     workspace: WorkspaceId,
@@ -300,8 +301,8 @@ pub async fn deliveries(
         .await
 }
 
-// On SQLite of all workspaces, so that the order of ids leads and a page is bounded;
-// others' are passed over.
+// On SQLite the page covers all workspaces, so that it follows the order of ids and is bounded.
+// Deliveries of other workspaces are skipped.
 static PAGE: Sql = sql(concat!(
     "
 select d.id, d.body_bytes,
@@ -345,8 +346,8 @@ join deliveries as d                                     -- postgres
 order by d.id"
 ));
 
-/// The next deliveries that led to no contact, or in part to others than this one, or
-/// a lead of which is to be converted again, bounded in number and bytes.
+/// Returns the next deliveries that led to no contact, or partly to contacts other than this one,
+/// or have a lead that is to be converted again. The page is bounded in number and bytes.
 pub async fn unlinked(
     database: &Database,
     workspace: WorkspaceId,
@@ -391,7 +392,7 @@ pub async fn unlinked(
         .await
 }
 
-// What was emptied, and what became other contacts', is not the person's any more.
+// Emptied deliveries, and those that became other contacts', no longer belong to the person.
 static STANDING: Sql = sql(concat!(
     "
 each (workspace_id uuid, id uuid)
@@ -417,12 +418,12 @@ and (d.next_attempt_at is not null or (
 order by d.id"
 ));
 
-/// Which of the deliveries that erasures left are still there.
+/// Returns the deliveries left by erasures that are still there.
 pub async fn standing(
     tx: &mut Tx,
     left: &[(WorkspaceId, DeliveryId)],
 ) -> Result<Vec<StandingDelivery>, StoreError> {
-    // By their ids, which is the order of the answer.
+    // Sorted by id, which is the order of the answer.
     let left: BTreeSet<_> = left.iter().map(|(of, id)| (*id, *of)).collect();
     let left: Vec<_> = left
         .into_iter()

@@ -1,5 +1,4 @@
-//! The record of an erasure: begun once, locked and noted with every step, ended with
-//! the last.
+//! The record of an erasure: begun once, locked and updated by every step, ended by the last.
 
 use uuid::Uuid;
 
@@ -41,8 +40,8 @@ static BEGIN: Sql = sql("
 insert into erasures (workspace_id, id, contact_id, found_by, key_id, began_at, erased, remaining)
 values (:workspace, :id, :contact, :found_by, :key, :began_at, '{}', '{}')");
 
-/// The one of this contact that was interrupted, or a new one. Two who begin at once take
-/// turns by the contact, so that there is one record of it.
+/// Returns the interrupted erasure of this contact, or begins a new one. Concurrent calls take
+/// turns by locking the contact, so that there is one record.
 pub async fn begin(database: &Database, new: NewErasure) -> Result<Erasure, StoreError> {
     database
         .write_or_undo(
@@ -87,7 +86,7 @@ where id = :id
 for update                             -- postgres
 ");
 
-/// Locks the record; what it notes so far.
+/// Locks the record and returns what it has noted so far.
 pub async fn lock(tx: &mut Tx, id: ErasureId) -> Result<Erased, StoreError> {
     tx.only(&LOCK, &args! { id }, |row| row.json("erased"))
         .await
@@ -98,7 +97,7 @@ update erasures
 set erased = :erased
 where id = :id");
 
-/// Adds what went to what was noted.
+/// Adds the removed rows to those noted before.
 pub async fn note(
     tx: &mut Tx,
     id: ErasureId,
@@ -147,7 +146,8 @@ pub async fn list(database: &Database, filter: ErasureFilter) -> Result<Vec<Eras
         .read_many(
             Rows::All,
             steps!(|tx| {
-                // Up to the last id when none is given: a range that the index walks.
+                // Without a given id, up to the greatest one, so that the index is walked as a
+                // range.
                 let before = filter.before.map_or(Uuid::max(), |id| id.0);
                 let limit = filter.limit;
                 let mut all = match filter.workspace {
@@ -177,7 +177,7 @@ and (workspace_id = :workspace) is true
 order by id"
 );
 
-/// What erasures of this contact left and is still there.
+/// Returns what erasures of this contact left and is still there.
 pub async fn left(
     database: &Database,
     workspace: WorkspaceId,

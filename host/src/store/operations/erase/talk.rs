@@ -1,5 +1,5 @@
-//! What was said with a person: messages with what hangs on them, failures,
-//! conversations, tickets.
+//! Communication with a person: messages with the rows that belong to them, errors, conversations,
+//! tickets.
 
 use std::collections::BTreeSet;
 
@@ -61,8 +61,8 @@ static LOCK_MESSAGES: Sql = sql(locked!(
 
 static SENDS: Sql = made(|| schema::SENDS.remove_with("message_id"));
 
-// What a partner heard of a message that went out are ids; a refusal is in the
-// provider's words, which may name the person.
+// The stored answer for a sent message contains only ids. A refusal quotes the provider, whose
+// words may name the person.
 static ANSWERS: Sql = sql("
 each (workspace_id uuid, id uuid, answer json)
 update idempotency as i
@@ -85,7 +85,7 @@ and external_id = :external_id                           -- sqlite
 
 static REMOVE_MESSAGES: Sql = made(|| schema::MESSAGES.remove_with("id"));
 
-/// A message, and how channels call it.
+/// A message, and the ids that channels use for it.
 type Named = (Uuid, Vec<String>);
 
 pub async fn messages(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
@@ -111,7 +111,7 @@ pub async fn messages(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError>
     let wanted = rows_of(workspace, &wanted);
     let locked = work.tx.rows_each(&LOCK_MESSAGES, &wanted, named).await?;
     if !external_ids(&locked).is_subset(&names) {
-        // A channel gave one of them another id in between.
+        // A channel assigned another id to one of them in the meantime.
         return Err(StoreError::Contended);
     }
     let messages = ids(&locked);
@@ -147,7 +147,7 @@ fn ids(messages: &[Named]) -> Vec<Uuid> {
     messages.iter().map(|(id, _)| *id).collect()
 }
 
-/// The channels' ids of these messages.
+/// Returns the channels' ids of these messages.
 fn external_ids(messages: &[Named]) -> BTreeSet<(Uuid, &str)> {
     let mut all = BTreeSet::new();
     for (id, names) in messages {
@@ -156,7 +156,7 @@ fn external_ids(messages: &[Named]) -> BTreeSet<(Uuid, &str)> {
     all
 }
 
-/// A channel's id of a message: the channel, and the id.
+/// Reads a channel's id of a message: the channel and the id.
 fn reference(row: &Row<'_>) -> Result<(String, String), StoreError> {
     Ok((row.text("connection_id")?, row.text("external_id")?))
 }
@@ -182,7 +182,7 @@ where c.contact_id = :contact
 and (c.workspace_id = :workspace) is true
 limit :limit");
 
-// Of messages that nobody knows: another system sent them.
+// Errors of unknown messages, which another system sent.
 static STRAY_ERRORS: Sql = sql("
 select id
 from message_errors
@@ -248,7 +248,7 @@ limit :limit");
 
 static LOCK_CONVERSATIONS: Sql = sql(locked!("conversations", "id", "t.id"));
 
-// Whoever adds to a conversation has locked it: what is found now is all.
+// Every writer locks the conversation before adding to it, so what is found now is complete.
 static FILLED: Sql = sql("
 each (workspace_id uuid, id uuid)
 select each.id
@@ -281,7 +281,8 @@ for update of t                                          -- postgres
 
 static REMOVE_CONVERSATIONS: Sql = made(|| schema::CONVERSATIONS.remove_with("id"));
 
-/// Their messages and failures are gone; where some came since they stay for now.
+/// Removes conversations whose messages and errors are gone. One that got new ones in the meantime
+/// stays for now.
 pub async fn conversations(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     let most = limits::ERASED_WHOLE_AT_ONCE;
     let found = work.ids_of_contact(&CONVERSATIONS, most).await?;
@@ -322,7 +323,7 @@ limit :limit");
 
 static LOCK_TICKETS: Sql = sql(locked!("tickets", "id", "t.id"));
 
-/// Those that are left.
+/// Removes the remaining tickets.
 pub async fn tickets(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     let found = work
         .ids_of_contact(&TICKETS, limits::ERASED_AT_ONCE)

@@ -1,4 +1,4 @@
-//! What comes back: webhooks, their handshake, and what is told by hand.
+//! The way back: webhooks, their handshake, and the command lines.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -8,7 +8,8 @@ use super::*;
 use crate::double::channel::{Callback, Flush, Inbound, Order, Status, by_hand};
 use crate::double::whatsapp::webhook::escaped;
 
-/// Takes so many requests, answers them with these statuses, and gives them.
+/// Accepts this many requests, answers them with these statuses, and returns
+/// them.
 fn callback(statuses: Vec<u16>) -> (Callback, JoinHandle<Vec<Request>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
@@ -70,7 +71,7 @@ fn webhooks_are_signed_over_their_bytes() {
 }
 
 #[test]
-fn what_is_not_taken_is_told_again() {
+fn refused_events_are_sent_again() {
     let double = double();
     let (to, thread) = callback(vec![503, 200, 200, 200]);
     double.call_back(to);
@@ -156,7 +157,8 @@ fn by_hand_statuses_follow_and_lines_are_understood() {
         .iter()
         .map(|request| request.json().expect("JSON")["entry"][0]["changes"][0].clone())
         .collect();
-    // A machine that is busy may tell of the message before of the template.
+    // On a busy machine the status of the message may come before that of the
+    // template.
     changes[1..].sort_by_key(|change| change["field"] == "messages");
     let messages = &changes[0]["value"]["messages"];
     assert_eq!(messages[0]["text"]["body"], "Oi, tudo bem?");
@@ -166,6 +168,6 @@ fn by_hand_statuses_follow_and_lines_are_understood() {
     assert_eq!(template["event"], "PAUSED");
     let statuses = &changes[2]["value"]["statuses"];
     assert_eq!(statuses[0]["status"], "sent");
-    // Nothing happens to a message before it was taken.
+    // A message has no status before it was accepted.
     assert_eq!(statuses[0]["timestamp"], (accepted + 1).to_string());
 }

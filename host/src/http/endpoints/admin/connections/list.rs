@@ -8,15 +8,15 @@ use tokio::time::Instant;
 
 use super::{senders, shown};
 use crate::domain::connection::ConnectionKind;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 
 /// How long plugins are asked, all of them together.
 const ASKING: Duration = Duration::from_secs(5);
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let store = &call.app.store;
+    let store = &call.http.core.store;
     let mut connections = Vec::new();
     let until = Instant::now() + ASKING;
     for workspace in store.workspaces().await? {
@@ -31,9 +31,12 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
                 .find(|partner| Some(partner.id) == connection.partner)
                 .map_or("", |partner| partner.name.as_str());
             let mut shown = shown(&connection, &workspace.slug, partner);
-            shown["senders"] = json!(senders(call.app, &connection, until).await);
+            shown["senders"] = json!(senders(call.http, &connection, until).await);
             connections.push(shown);
         }
     }
-    reply::json(StatusCode::OK, &json!({ "connections": connections }))
+    Ok(reply::json(
+        StatusCode::OK,
+        &json!({ "connections": connections }),
+    )?)
 }

@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::only;
-use crate::app::App;
 use crate::domain::connection::{Connection, ConnectionKind, Pause};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::ConnectionId;
 use crate::domain::text::kept;
 use crate::domain::time::Micros;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::router::Call;
-use crate::pipeline::{convert, fleet};
+use crate::http::state::Http;
+use crate::pipeline::{fleet, proof};
 use crate::plugin::Budget;
 use crate::store::{Announcement, Store};
 
@@ -51,11 +51,14 @@ pub async fn set_pause(
     connection: &Connection,
     pause: Option<&Pause>,
 ) -> Result<(), ApiError> {
-    let app = call.app;
-    app.store.pause_connection(&connection.id, pause).await?;
-    fleet::tell(app, Announcement::Connections).await;
+    let http = call.http;
+    http.core
+        .store
+        .pause_connection(&connection.id, pause)
+        .await?;
+    fleet::tell(&http.pipeline, Announcement::Connections).await;
     if pause.is_none() {
-        app.pipeline.wake();
+        http.pipeline.wake();
     }
     Ok(())
 }
@@ -95,11 +98,11 @@ fn shown(connection: &Connection, workspace: &str, partner: &str) -> Value {
 
 /// Whether senders must prove themselves: `checked`, `anybody`, or `unknown` where
 /// the plugin does not say it in time.
-pub async fn senders(app: &App, connection: &Connection, until: Instant) -> &'static str {
+pub async fn senders(http: &Http, connection: &Connection, until: Instant) -> &'static str {
     let asked = async {
-        let plugin = app.plugins.active(&connection.plugin)?;
-        let live = app.pipeline.connections.get(&connection.id).await.ok()??;
-        let checks = convert::checks(app, &live, &plugin, Budget::Operator)
+        let plugin = http.core.plugins.active(&connection.plugin)?;
+        let live = http.pipeline.connections.get(&connection.id).await.ok()??;
+        let checks = proof::checks(&http.pipeline, &live, &plugin, Budget::Operator)
             .await
             .ok()?;
         let has = |check: &SenderCheck| live.secrets.get(&check.secret).is_some();

@@ -6,18 +6,18 @@ use serde_json::json;
 
 use super::{PauseRequest, find, set_pause};
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 
 pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
     let request: PauseRequest = read_json(call, body).await?;
-    let connection = find(&*call.app.store, which).await?;
-    let pause = request.pause(call.app.clock.now());
+    let connection = find(&*call.http.core.store, which).await?;
+    let pause = request.pause(call.http.core.clock.now());
     set_pause(call, &connection, Some(&pause)).await?;
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "id": connection.id, "paused": true }),
-    )
+    )?)
 }

@@ -5,15 +5,15 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use super::{find, set_pause};
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
-    let connection = find(&*call.app.store, which).await?;
+    let connection = find(&*call.http.core.store, which).await?;
     set_pause(call, &connection, None).await?;
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "id": connection.id, "paused": false }),
-    )
+    )?)
 }

@@ -16,11 +16,10 @@ use crate::domain::workspace::Workspace;
 use crate::domain::{contact, phone};
 use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::{read_json, workspaces};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
-use crate::pipeline;
 use crate::pipeline::erase::{self, EraseError, Order};
 use crate::store::{FoundBy, Person, PersonBy, Store};
 
@@ -48,7 +47,7 @@ const NOT_REACHED: [&str; 4] = [
 
 pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<Reply, ApiError> {
     let request: Request = read_json(call, body).await?;
-    let store = &*call.app.store;
+    let store = &*call.http.core.store;
     let (workspace, person, found_by) = find(store, &request).await?;
     let order = Order {
         found_by,
@@ -56,10 +55,10 @@ pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<
         unconverted: request.unconverted,
     };
     if request.dry_run {
-        let preview = erase::preview(call.app, &person, &order)
+        let preview = erase::preview(&call.http.pipeline, &person, &order)
             .await
             .map_err(refused)?;
-        return reply::json(
+        return Ok(reply::json(
             StatusCode::OK,
             &json!({
                 "dryRun": true,
@@ -69,20 +68,21 @@ pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<
                 "erased": preview.erased,
                 "remaining": preview.remaining,
             }),
-        );
+        )?);
     }
-    let app = Arc::clone(call.app);
+    let http = Arc::clone(call.http);
     let others = json!(person.others);
-    let erased = pipeline::spawn(call.app, async move {
-        erase::erase(&app, &person, &order).await
-    });
+    let erased = call
+        .http
+        .core
+        .spawn(async move { erase::erase(&http.pipeline, &person, &order).await });
     let erasure = erased.await.map_err(ApiError::internal)?.map_err(refused)?;
     let mut receipt = serde_json::to_value(&erasure).map_err(ApiError::internal)?;
     receipt["workspace"] = json!(workspace.slug);
     receipt["dryRun"] = json!(false);
     receipt["others"] = others;
     receipt["notReached"] = json!(NOT_REACHED);
-    reply::json(StatusCode::OK, &receipt)
+    Ok(reply::json(StatusCode::OK, &receipt)?)
 }
 
 async fn find(

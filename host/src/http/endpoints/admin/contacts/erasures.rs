@@ -6,10 +6,10 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use crate::domain::id::ErasureId;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::{last_of_full, page_limit, workspaces};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::store::ErasureFilter;
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
@@ -19,7 +19,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         ..ErasureFilter::default()
     };
     if let Some(text) = query.filled(&["workspace"]) {
-        filter.workspace = Some(workspaces::find(&*call.app.store, text).await?.id);
+        filter.workspace = Some(workspaces::find(&*call.http.core.store, text).await?.id);
     }
     if let Some(text) = query.filled(&["before"]) {
         let id: ErasureId = text
@@ -27,13 +27,13 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
             .map_err(|_| ApiError::BadRequest(format!("`{text}` is no id of an erasure.")))?;
         filter.before = Some(id);
     }
-    let mut erasures = call.app.store.erasures(&filter).await?;
+    let mut erasures = call.http.core.store.erasures(&filter).await?;
     for erasure in &mut erasures {
         erasure.remaining = std::mem::take(&mut erasure.remaining).told();
     }
     let next = last_of_full(&erasures, filter.limit).map(|erasure| erasure.id);
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "erasures": erasures, "next": next }),
-    )
+    )?)
 }

@@ -6,26 +6,26 @@ use serde_json::json;
 use super::{Channels, parse_id};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::time::{self, Micros};
+use crate::http::call::Call;
 use crate::http::endpoints::admin::{connections, instances, last_of_full, page_limit};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::store::DeliveryFilter;
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let filter = filter(call).await?;
-    let deliveries = call.app.store.deliveries(&filter).await?;
+    let deliveries = call.http.core.store.deliveries(&filter).await?;
     let next = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);
-    let channels = Channels::of(&*call.app.store).await?;
+    let channels = Channels::of(&*call.http.core.store).await?;
     let shown: Vec<_> = deliveries
         .iter()
         .map(|delivery| channels.shown(delivery))
         .collect::<Result<_, _>>()?;
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "deliveries": shown, "next": next }),
-    )
+    )?)
 }
 
 async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
@@ -45,10 +45,10 @@ async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
         filter.status = Some(status);
     }
     if let Some(text) = query.filled(&["connection"]) {
-        filter.connection = Some(connections::find(&*call.app.store, text).await?.id);
+        filter.connection = Some(connections::find(&*call.http.core.store, text).await?.id);
     }
     if let Some(text) = query.filled(&["instance"]) {
-        filter.connection = Some(instances::channel(&*call.app.store, text).await?.id);
+        filter.connection = Some(instances::channel(&*call.http.core.store, text).await?.id);
     }
     filter.since = moment(&query, "since")?;
     filter.until = moment(&query, "until")?;

@@ -10,11 +10,10 @@ use serde_json::json;
 
 use super::parse_id;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
-use crate::pipeline;
 use crate::pipeline::replay::{self, ReplayError, ReplayOptions};
 
 #[derive(Deserialize)]
@@ -33,19 +32,19 @@ pub async fn replay(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, Ap
         apply: request.apply,
         release: request.release,
     };
-    let app = Arc::clone(call.app);
-    let replayed = pipeline::spawn(
-        call.app,
-        async move { replay::one(&app, id, options).await },
-    );
+    let http = Arc::clone(call.http);
+    let replayed = call
+        .http
+        .core
+        .spawn(async move { replay::one(&http.pipeline, id, options).await });
     let outcome = replayed
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "id": outcome.delivery, "status": outcome.status, "items": outcome.items }),
-    )
+    )?)
 }
 
 fn refusal(error: ReplayError) -> ApiError {

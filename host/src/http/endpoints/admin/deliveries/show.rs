@@ -7,21 +7,22 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::{Channels, parse_id};
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::store::DeliveryDetail;
 
 pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     let id = parse_id(id)?;
     let delivery = call
-        .app
+        .http
+        .core
         .store
         .delivery(id)
         .await?
         .ok_or_else(|| ApiError::NotFound(format!("There is no delivery `{id}`.")))?;
-    let channels = Channels::of(&*call.app.store).await?;
-    reply::json(StatusCode::OK, &shown(&delivery, &channels)?)
+    let channels = Channels::of(&*call.http.core.store).await?;
+    Ok(reply::json(StatusCode::OK, &shown(&delivery, &channels)?)?)
 }
 
 fn shown(delivery: &DeliveryDetail, channels: &Channels) -> Result<Value, ApiError> {

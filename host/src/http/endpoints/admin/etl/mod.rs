@@ -8,16 +8,16 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::app::App;
 use crate::domain::id::WorkspaceId;
+use crate::http::state::Http;
 use crate::store::{RollupStatus, Store, StoreError, is_stale};
 
 /// How old what a metric set shows is, and nothing else.
-pub fn freshness(app: &App, status: &RollupStatus) -> Value {
+pub fn freshness(http: &Http, status: &RollupStatus) -> Value {
     json!({
         "metricSet": status.set.as_str(),
         "asOf": status.as_of,
-        "stale": is_stale(status.as_of, app.clock.now()),
+        "stale": is_stale(status.as_of, http.core.clock.now()),
     })
 }
 

@@ -7,10 +7,10 @@ use serde_json::{Map, json};
 
 use crate::domain::analytics::MetricSet;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::{read_json, workspaces};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::pipeline::fleet;
 use crate::store::Announcement;
 
@@ -23,7 +23,7 @@ struct Request {
 
 pub async fn rebuild(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     let request: Request = read_json(call, body).await?;
-    let store = &*call.app.store;
+    let store = &*call.http.core.store;
     let sets = match &request.metric_set {
         None => MetricSet::ALL.to_vec(),
         Some(text) => vec![MetricSet::of(text).ok_or_else(|| unknown(text))?],
@@ -38,14 +38,14 @@ pub async fn rebuild(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         let count = store.rollup_rebuild(set, id).await?;
         begun.insert(set.as_str().to_owned(), json!(count));
     }
-    fleet::tell(call.app, Announcement::Analytics).await;
-    reply::json(
+    fleet::tell(&call.http.pipeline, Announcement::Analytics).await;
+    Ok(reply::json(
         StatusCode::ACCEPTED,
         &json!({
             "workspace": workspace.map(|workspace| workspace.slug),
             "begun": begun,
         }),
-    )
+    )?)
 }
 
 fn unknown(text: &str) -> ApiError {

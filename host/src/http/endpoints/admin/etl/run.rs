@@ -8,18 +8,20 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::Names;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::limits;
-use crate::pipeline;
 use crate::pipeline::rollup::{self, Cut};
 
 pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let app = Arc::clone(call.app);
-    let ran = pipeline::spawn(call.app, async move { rollup::now(&app).await });
+    let http = Arc::clone(call.http);
+    let ran = call
+        .http
+        .core
+        .spawn(async move { rollup::now(&http.pipeline).await });
     let round = ran.await.map_err(ApiError::internal)?.map_err(refusal)?;
-    let names = Names::of(&*call.app.store).await?;
+    let names = Names::of(&*call.http.core.store).await?;
     let runs: Vec<Value> = round
         .runs
         .iter()
@@ -40,9 +42,12 @@ pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
         .collect();
     // What has more to read goes on where the periodic runs are done.
     if round.more {
-        call.app.pipeline.rollup.hurry();
+        call.http.pipeline.rollup.hurry();
     }
-    reply::json(StatusCode::OK, &json!({ "runs": runs, "more": round.more }))
+    Ok(reply::json(
+        StatusCode::OK,
+        &json!({ "runs": runs, "more": round.more }),
+    )?)
 }
 
 fn refusal(cut: Cut) -> ApiError {

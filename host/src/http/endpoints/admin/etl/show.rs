@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 
 use super::{Names, freshness};
 use crate::domain::zone;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 
 pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let app = call.app;
-    let names = Names::of(&*app.store).await?;
+    let http = call.http;
+    let names = Names::of(&*http.core.store).await?;
     let mut sets = Vec::new();
-    for status in app.store.rollup_status().await? {
+    for status in http.core.store.rollup_status().await? {
         let behind = status.behind.iter();
         let behind: Vec<Value> = behind
             .map(|(id, as_of)| json!({ "workspace": names.name(*id), "asOf": as_of }))
@@ -29,7 +29,7 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
                 })
             })
             .collect();
-        let mut set = freshness(app, &status);
+        let mut set = freshness(http, &status);
         set["job"] = json!(status.set.job());
         set["endedAt"] = json!(status.finished_at);
         set["changes"] = json!(status.changes);
@@ -39,12 +39,12 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
         set["cubesMaking"] = json!(status.cubes_making);
         sets.push(set);
     }
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({
             "tzdata": zone::tzdata(),
-            "refreshSeconds": app.config.analytics.refresh_seconds,
+            "refreshSeconds": http.core.config.analytics.refresh_seconds,
             "metricSets": sets,
         }),
-    )
+    )?)
 }

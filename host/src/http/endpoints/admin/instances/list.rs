@@ -4,16 +4,19 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use super::{all, shown};
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let store = &*call.app.store;
+    let store = &*call.http.core.store;
     let mut instances = Vec::new();
     for instance in all(store).await? {
         let templates = instance.templates(store).await?;
         instances.push(shown(&instance, templates.as_ref()));
     }
-    reply::json(StatusCode::OK, &json!({ "instances": instances }))
+    Ok(reply::json(
+        StatusCode::OK,
+        &json!({ "instances": instances }),
+    )?)
 }

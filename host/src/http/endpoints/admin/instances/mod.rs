@@ -14,7 +14,7 @@ use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::AgentId;
 use crate::domain::workspace::Agent;
 use crate::http::error::ApiError;
-use crate::pipeline::apply::webhook_path;
+use crate::pipeline::connections::webhook_path;
 use crate::store::{Store, StoreError, TemplateList};
 
 /// An instance with what belongs to it.

@@ -6,19 +6,19 @@ use serde_json::json;
 
 use super::channel;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::connections::{PauseRequest, set_pause};
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 
 pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
     let request: PauseRequest = read_json(call, body).await?;
-    let channel = channel(&*call.app.store, which).await?;
-    let pause = request.pause(call.app.clock.now());
+    let channel = channel(&*call.http.core.store, which).await?;
+    let pause = request.pause(call.http.core.clock.now());
     set_pause(call, &channel, Some(&pause)).await?;
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "id": channel.agent, "paused": true }),
-    )
+    )?)
 }

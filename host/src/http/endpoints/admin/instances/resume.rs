@@ -5,16 +5,16 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use super::channel;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::connections::set_pause;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
-    let channel = channel(&*call.app.store, which).await?;
+    let channel = channel(&*call.http.core.store, which).await?;
     set_pause(call, &channel, None).await?;
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "id": channel.agent, "paused": false }),
-    )
+    )?)
 }

@@ -6,19 +6,22 @@ use std::sync::Arc;
 use hyper::StatusCode;
 
 use super::{channel, summary};
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
-use crate::pipeline::{self, templates};
+use crate::pipeline::templates;
 
 pub async fn sync(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
-    let channel = channel(&*call.app.store, which).await?;
-    let live = call.app.pipeline.connections.get(&channel.id).await;
+    let channel = channel(&*call.http.core.store, which).await?;
+    let live = call.http.pipeline.connections.get(&channel.id).await;
     let live = live
         .map_err(ApiError::internal)?
         .ok_or_else(|| ApiError::NotFound(format!("Instance `{}` is gone.", channel.name)))?;
-    let app = Arc::clone(call.app);
-    let asked = pipeline::spawn(call.app, async move { templates::sync(&app, &live).await });
+    let http = Arc::clone(call.http);
+    let asked = call
+        .http
+        .core
+        .spawn(async move { templates::sync(&http.pipeline, &live).await });
     let list = asked.await.map_err(ApiError::internal)??;
     if let Some(error) = &list.error {
         return Err(ApiError::unprocessable(format!(
@@ -26,5 +29,5 @@ pub async fn sync(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
             channel.name
         )));
     }
-    reply::json(StatusCode::OK, &summary(&list))
+    Ok(reply::json(StatusCode::OK, &summary(&list))?)
 }

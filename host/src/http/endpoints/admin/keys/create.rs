@@ -8,10 +8,10 @@ use crate::domain::id::{PartnerId, WorkspaceId};
 use crate::domain::key::KeyKind;
 use crate::domain::time::Micros;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::pipeline::apply::{KeyRequest, mint};
 use crate::pipeline::fleet;
 use crate::store::Announcement;
@@ -36,7 +36,7 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         ))
     })?;
     let (workspace, partner) = scope(call, kind, &request).await?;
-    let now = call.app.clock.now();
+    let now = call.http.core.clock.now();
     let wanted = KeyRequest {
         kind,
         workspace,
@@ -46,8 +46,8 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
             .expires_days
             .map(|days| now.plus(i64::from(days).saturating_mul(Micros::DAY))),
     };
-    let (record, plain) = mint(&*call.app.store, wanted, now).await?;
-    fleet::tell(call.app, Announcement::Keys).await;
+    let (record, plain) = mint(&*call.http.core.store, wanted, now).await?;
+    fleet::tell(&call.http.pipeline, Announcement::Keys).await;
     let mut answer = shown(
         &record,
         request.workspace.as_deref(),
@@ -55,7 +55,7 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         now,
     );
     answer["key"] = plain.reveal().into();
-    reply::json(StatusCode::CREATED, &answer)
+    Ok(reply::json(StatusCode::CREATED, &answer)?)
 }
 
 /// What a key of this kind must name, and must not.
@@ -81,7 +81,7 @@ async fn scope(
     let Some(slug) = &request.workspace else {
         return Ok((None, None));
     };
-    let store = &call.app.store;
+    let store = &call.http.core.store;
     let workspaces = store.workspaces().await?;
     let slugs: Vec<&str> = workspaces.iter().map(|one| one.slug.as_str()).collect();
     let workspace = workspaces

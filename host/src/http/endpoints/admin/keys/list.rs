@@ -6,12 +6,12 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::shown;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let store = &call.app.store;
+    let store = &call.http.core.store;
     let query = call.query();
     let wanted = query.filled(&["workspace"]);
     let workspaces = store.workspaces().await?;
@@ -31,7 +31,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
             partners.insert(partner.id, partner.name);
         }
     }
-    let now = call.app.clock.now();
+    let now = call.http.core.clock.now();
     let keys: Vec<Value> = store
         .keys(only)
         .await?
@@ -48,5 +48,5 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
             shown(key, workspace, partner, now)
         })
         .collect();
-    reply::json(StatusCode::OK, &json!({ "keys": keys }))
+    Ok(reply::json(StatusCode::OK, &json!({ "keys": keys }))?)
 }

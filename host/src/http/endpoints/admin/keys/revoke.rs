@@ -6,9 +6,9 @@ use serde_json::json;
 
 use crate::domain::id::KeyId;
 use crate::http::auth::AdminCaller;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::pipeline::fleet;
 use crate::store::Announcement;
 
@@ -20,9 +20,18 @@ pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> Result<R
             "This key is the one that asks: revoke it with another admin key.".to_owned(),
         ));
     }
-    if !call.app.store.revoke_key(key, call.app.clock.now()).await? {
+    if !call
+        .http
+        .core
+        .store
+        .revoke_key(key, call.http.core.clock.now())
+        .await?
+    {
         return Err(missing());
     }
-    fleet::tell(call.app, Announcement::Keys).await;
-    reply::json(StatusCode::OK, &json!({ "id": key, "revoked": true }))
+    fleet::tell(&call.http.pipeline, Announcement::Keys).await;
+    Ok(reply::json(
+        StatusCode::OK,
+        &json!({ "id": key, "revoked": true }),
+    )?)
 }

@@ -6,20 +6,20 @@ use serde_json::json;
 
 use super::parse_id;
 use crate::domain::message::State;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::{instances, last_of_full, page_limit};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::store::OutboxFilter;
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let filter = filter(call).await?;
-    let messages = call.app.store.outbox(&filter).await?;
+    let messages = call.http.core.store.outbox(&filter).await?;
     let next = last_of_full(&messages, filter.limit).map(|message| message.id);
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "messages": messages, "next": next }),
-    )
+    )?)
 }
 
 async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
@@ -36,7 +36,7 @@ async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
         filter.state = Some(state);
     }
     if let Some(text) = query.filled(&["instance"]) {
-        let agent = instances::find(&*call.app.store, text).await?.agent;
+        let agent = instances::find(&*call.http.core.store, text).await?.agent;
         filter.workspace = Some(agent.workspace);
         filter.agent = Some(agent.id);
     }

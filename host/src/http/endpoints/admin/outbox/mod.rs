@@ -15,9 +15,9 @@ use uuid::Uuid;
 
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::MessageId;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::router::Call;
-use crate::pipeline::apply::webhook_path;
+use crate::pipeline::connections::webhook_path;
 use crate::pipeline::intake::{self, Address, Inbound, Received};
 use crate::store::{DeliveryOutcome, OutboxFilter, OutboxMessage, Store};
 
@@ -97,7 +97,8 @@ async fn play(
         peer: call.peer,
         method: "POST".to_owned(),
         public_url: call
-            .app
+            .http
+            .core
             .config
             .server
             .public(&path)
@@ -108,11 +109,11 @@ async fn play(
         body: json!({ "events": [event] }).to_string().into(),
         sent: None,
     };
-    let app = Arc::clone(call.app);
-    let work = crate::pipeline::spawn(
-        call.app,
-        async move { intake::receive(&app, inbound).await },
-    );
+    let http = Arc::clone(call.http);
+    let work = call
+        .http
+        .core
+        .spawn(async move { intake::receive(&http.pipeline, inbound).await });
     match work.await.map_err(ApiError::internal)?? {
         Received::Stored { outcome, .. } => Ok(outcome),
         Received::Rejected { delivery, message } => Err(ApiError::unprocessable(format!(

@@ -10,10 +10,10 @@ use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::MessageId;
 use crate::domain::phone;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::{instances, read_json};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::store::{OutboxFilter, Store};
 
 #[derive(Deserialize)]
@@ -32,7 +32,7 @@ pub async fn reply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
             "`text` is empty: what does the contact write?".to_owned(),
         ));
     }
-    let store = &*call.app.store;
+    let store = &*call.http.core.store;
     let (channel, event) = match request.to.trim().parse::<MessageId>() {
         Ok(id) => to_message(store, id, &request.text).await?,
         Err(_) => {
@@ -42,7 +42,7 @@ pub async fn reply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         }
     };
     let outcome = play(call, &channel, event).await?;
-    reply::json(StatusCode::OK, &played(&outcome))
+    Ok(reply::json(StatusCode::OK, &played(&outcome))?)
 }
 
 async fn to_message(

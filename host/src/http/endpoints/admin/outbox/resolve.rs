@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::{channel_of, find, parse_id};
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::store::{Resolution, Verdict, Write, Written};
 
 #[derive(Deserialize)]
@@ -29,13 +29,13 @@ enum Word {
 
 pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
     let request: Request = read_json(call, body).await?;
-    let app = call.app;
-    let message = find(&*app.store, parse_id(id)?).await?;
+    let http = call.http;
+    let message = find(&*http.core.store, parse_id(id)?).await?;
     let verdict = match request.verdict {
         Word::GiveUp => Verdict::GiveUp,
         Word::SendAgain => {
-            let channel = channel_of(&*app.store, &message).await?;
-            let now = app.clock.now();
+            let channel = channel_of(&*http.core.store, &message).await?;
+            let now = http.core.clock.now();
             Verdict::SendAgain {
                 until: now.plus_seconds(channel.settings.kept_seconds),
             }
@@ -46,13 +46,13 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, A
         message: message.id,
         verdict,
     });
-    match app.writer.submit(write).await? {
+    match http.core.writer.submit(write).await? {
         Written::Message(outcome) => {
-            app.pipeline.wake();
-            reply::json(
+            http.pipeline.wake();
+            Ok(reply::json(
                 StatusCode::OK,
                 &json!({ "id": outcome.message, "state": outcome.state }),
-            )
+            )?)
         }
         _ => Err(ApiError::conflict(format!(
             "Message {} is {}: only one whose outcome nobody knows is resolved.",

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{find, parse_id, play, played, sandbox_of};
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::store::OutboxMessage;
 
 const WORDS: [&str; 4] = ["sent", "delivered", "read", "failed"];
@@ -30,11 +30,11 @@ pub async fn status(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, Ap
             WORDS.join(", ")
         )));
     }
-    let store = &*call.app.store;
+    let store = &*call.http.core.store;
     let message = find(store, parse_id(id)?).await?;
     let channel = sandbox_of(store, &message).await?;
     let outcome = play(call, &channel, event(&message, &request.status)).await?;
-    reply::json(StatusCode::OK, &played(&outcome))
+    Ok(reply::json(StatusCode::OK, &played(&outcome))?)
 }
 
 fn event(message: &OutboxMessage, status: &str) -> Value {

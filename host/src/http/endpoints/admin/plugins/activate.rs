@@ -7,14 +7,14 @@ use hyper::StatusCode;
 use serde::Deserialize;
 
 use super::{accepted, activated, refusal};
-use crate::app::App;
 use crate::domain::plugin::Digest;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
-use crate::pipeline::{self, deploy};
+use crate::http::state::Http;
+use crate::pipeline::deploy;
 
 /// Characters of a digest below which two versions may well share them.
 const DIGEST_CHARACTERS: usize = 8;
@@ -30,27 +30,32 @@ struct Request {
 pub async fn activate(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, ApiError> {
     let request: Request = read_json(call, body).await?;
     let accept = accepted(request.accept.iter().map(String::as_str))?;
-    let digest = whole(call.app, name, &request.digest).await?;
-    let (app, name) = (Arc::clone(call.app), name.to_owned());
-    let swapped = pipeline::spawn(call.app, async move {
-        deploy::activate(&app, &name, &digest, &accept).await
-    });
+    let digest = whole(call.http, name, &request.digest).await?;
+    let (http, name) = (Arc::clone(call.http), name.to_owned());
+    let swapped = call
+        .http
+        .core
+        .spawn(async move { deploy::activate(&http.pipeline, &name, &digest, &accept).await });
     let activation = swapped
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    reply::json(StatusCode::OK, &activated(call.app, &activation).await?)
+    Ok(reply::json(
+        StatusCode::OK,
+        &activated(call.http, &activation).await?,
+    )?)
 }
 
 /// The one stored digest of this plugin that begins so.
-async fn whole(app: &App, name: &str, start: &str) -> Result<Digest, ApiError> {
+async fn whole(http: &Http, name: &str, start: &str) -> Result<Digest, ApiError> {
     if start.len() < DIGEST_CHARACTERS {
         return Err(ApiError::BadRequest(format!(
             "`{start}` is too short for a digest: at least {DIGEST_CHARACTERS} characters."
         )));
     }
     let start = start.to_ascii_lowercase();
-    let mut found: Vec<Digest> = app
+    let mut found: Vec<Digest> = http
+        .core
         .store
         .plugins()
         .await?

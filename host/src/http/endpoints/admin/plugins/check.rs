@@ -9,17 +9,17 @@ use serde_json::json;
 use super::{component, while_wanted};
 use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::pipeline::deploy::{self, Origin};
 
 pub async fn check(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<Reply, ApiError> {
     let wasm = component(call, body).await?;
-    let app = Arc::clone(call.app);
+    let http = Arc::clone(call.http);
     let origin = Origin::upload(caller.key());
-    let report = while_wanted(call, deploy::check(&app, wasm, origin)).await?;
-    reply::json(
+    let report = while_wanted(call, deploy::check(&http.pipeline, wasm, origin)).await?;
+    Ok(reply::json(
         StatusCode::OK,
         &json!({
             "name": report.description.name,
@@ -31,5 +31,5 @@ pub async fn check(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Resul
             "publisher": report.publisher,
             "concerns": report.concerns,
         }),
-    )
+    )?)
 }

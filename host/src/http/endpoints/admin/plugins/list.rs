@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 
 use crate::domain::connection::Connection;
 use crate::domain::workspace::Workspace;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 use crate::pipeline::fleet;
 use crate::plugin::Open;
 use crate::store::{Activation, PluginRecord, Store};
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let store = &call.app.store;
+    let store = &call.http.core.store;
     let hosts = store.hosts().await?;
     let activations = store.activations().await?;
     let mut by_name: BTreeMap<String, Vec<PluginRecord>> = BTreeMap::new();
@@ -24,7 +24,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         let name = record.description.name.clone();
         by_name.entry(name).or_default().push(record);
     }
-    let open = call.app.plugins.open_breakers();
+    let open = call.http.core.plugins.open_breakers();
     let names = if open.is_empty() {
         HashMap::new()
     } else {
@@ -34,7 +34,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         .iter()
         .map(|(name, records)| {
             let activation = activations.iter().find(|one| one.name == *name);
-            let served = call.app.plugins.active(name);
+            let served = call.http.core.plugins.active(name);
             let fleet = activation
                 .filter(|_| store.is_shared())
                 .map(|one| fleet::where_it_serves(&hosts, one));
@@ -60,10 +60,10 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         })
         .collect();
     let refusals = store.refusals().await?;
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "plugins": plugins, "refusals": refusals, "hosts": hosts }),
-    )
+    )?)
 }
 
 /// Of connections, by their ids, as `leadhost connection list` shows them.

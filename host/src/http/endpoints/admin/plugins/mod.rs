@@ -8,10 +8,10 @@ pub mod upload;
 
 use serde_json::{Value, json};
 
-use crate::app::App;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::router::Call;
+use crate::http::state::Http;
 use crate::pipeline::deploy::{Accept, Activated, DeployError};
 use crate::pipeline::fleet::FleetError;
 use crate::plugin::LoadError;
@@ -19,8 +19,8 @@ use crate::store::PluginRecord;
 
 /// The bytes of a component.
 async fn component(call: &Call<'_>, body: Unread) -> Result<Vec<u8>, ApiError> {
-    let limit = call.app.config.plugins.component_mib << 20;
-    let body = body.read(call.app, limit).await?;
+    let limit = call.http.core.config.plugins.component_mib << 20;
+    let body = body.read(call.http, limit).await?;
     Ok(body.bytes.to_vec())
 }
 
@@ -50,8 +50,8 @@ fn accepted<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Accept, ApiE
 }
 
 /// What an activation answers.
-async fn activated(app: &App, activated: &Activated) -> Result<Value, ApiError> {
-    let record = app.store.plugin(&activated.activation.digest).await?;
+async fn activated(http: &Http, activated: &Activated) -> Result<Value, ApiError> {
+    let record = http.core.store.plugin(&activated.activation.digest).await?;
     Ok(shown(activated, record.as_ref()))
 }
 

@@ -5,17 +5,23 @@ use std::sync::Arc;
 use hyper::StatusCode;
 
 use super::{activated, refusal};
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
-use crate::pipeline::{self, deploy};
+use crate::pipeline::deploy;
 
 pub async fn roll_back(call: &Call<'_>, name: &str) -> Result<Reply, ApiError> {
-    let (app, name) = (Arc::clone(call.app), name.to_owned());
-    let swapped = pipeline::spawn(call.app, async move { deploy::rollback(&app, &name).await });
+    let (http, name) = (Arc::clone(call.http), name.to_owned());
+    let swapped = call
+        .http
+        .core
+        .spawn(async move { deploy::rollback(&http.pipeline, &name).await });
     let activation = swapped
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    reply::json(StatusCode::OK, &activated(call.app, &activation).await?)
+    Ok(reply::json(
+        StatusCode::OK,
+        &activated(call.http, &activation).await?,
+    )?)
 }

@@ -9,12 +9,12 @@ use serde_json::json;
 use super::{accepted, component, refusal, shown, while_wanted};
 use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::flag;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
+use crate::pipeline::deploy;
 use crate::pipeline::deploy::Origin;
-use crate::pipeline::{self, deploy};
 
 pub async fn upload(
     call: &Call<'_>,
@@ -25,11 +25,11 @@ pub async fn upload(
     let query = call.query();
     let accept = accepted(query.all("accept"))?;
     let wasm = component(call, body).await?;
-    let app = Arc::clone(call.app);
+    let http = Arc::clone(call.http);
     let origin = Origin::upload(caller.key());
-    let tried = while_wanted(call, deploy::try_out(&app, wasm)).await?;
-    let deployed = pipeline::spawn(call.app, async move {
-        deploy::admit(&app, tried, origin, activate, &accept).await
+    let tried = while_wanted(call, deploy::try_out(&http.pipeline, wasm)).await?;
+    let deployed = call.http.core.spawn(async move {
+        deploy::admit(&http.pipeline, tried, origin, activate, &accept).await
     });
     let deployed = deployed
         .await
@@ -46,5 +46,5 @@ pub async fn upload(
             "active": false,
         }),
     };
-    reply::json(StatusCode::CREATED, &answer)
+    Ok(reply::json(StatusCode::CREATED, &answer)?)
 }

@@ -4,15 +4,18 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use crate::domain::workspace::Workspace;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
 
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let mut workspaces = call.app.store.workspaces().await?;
+    let mut workspaces = call.http.core.store.workspaces().await?;
     workspaces.sort_by(|one, other| one.slug.cmp(&other.slug));
     let shown: Vec<_> = workspaces.iter().map(shown).collect();
-    reply::json(StatusCode::OK, &json!({ "workspaces": shown }))
+    Ok(reply::json(
+        StatusCode::OK,
+        &json!({ "workspaces": shown }),
+    )?)
 }
 
 fn shown(workspace: &Workspace) -> Value {

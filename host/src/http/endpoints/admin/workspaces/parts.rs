@@ -11,20 +11,19 @@ use serde_json::{Value, json};
 use super::find;
 use crate::domain::workspace::Workspace;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::admin::{apply, flag, read_json};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
-use crate::pipeline;
 use crate::pipeline::apply::{Part, apply_part};
 
 pub async fn get(call: &Call<'_>, which: &str, part: Part) -> Result<Reply, ApiError> {
-    let workspace = find(&*call.app.store, which).await?;
+    let workspace = find(&*call.http.core.store, which).await?;
     let list = list(call, &workspace, part).await?;
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "workspace": workspace.slug, part.name(): list }),
-    )
+    )?)
 }
 
 pub async fn put(
@@ -34,26 +33,27 @@ pub async fn put(
     body: Unread,
 ) -> Result<Reply, ApiError> {
     let dry_run = flag(call, "dryRun")?;
-    let workspace = find(&*call.app.store, which).await?;
+    let workspace = find(&*call.http.core.store, which).await?;
     let wanted: Value = read_json(call, body).await?;
     let slug = workspace.slug.clone();
-    let app = Arc::clone(call.app);
+    let http = Arc::clone(call.http);
     // To its end, also when the operator hangs up: the other hosts hear of it after the commit.
-    let applied = pipeline::spawn(call.app, async move {
-        apply_part(&app, &workspace, part, &wanted, dry_run).await
-    });
+    let applied = call
+        .http
+        .core
+        .spawn(async move { apply_part(&http.pipeline, &workspace, part, &wanted, dry_run).await });
     let changes = applied
         .await
         .map_err(ApiError::internal)?
         .map_err(apply::refused)?;
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "workspace": slug, "dryRun": dry_run, "changes": changes }),
-    )
+    )?)
 }
 
 async fn list(call: &Call<'_>, workspace: &Workspace, part: Part) -> Result<Vec<Value>, ApiError> {
-    let store = &call.app.store;
+    let store = &call.http.core.store;
     Ok(match part {
         Part::Owners => {
             let owners = store.owners(workspace.id).await?;

@@ -13,33 +13,33 @@ use hyper::{HeaderMap, StatusCode};
 use serde_json::json;
 
 use super::find;
-use crate::app::App;
 use crate::domain::workspace::Workspace;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::json::refuse_compressed;
 use crate::http::reply::{self, Reply};
-use crate::http::router::Call;
-use crate::pipeline;
+use crate::http::state::Http;
 use crate::pipeline::import::{Format, Import, Reader, Replace, Report, Stopped};
 
 pub async fn import(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
     let format = format(&call.head.headers)?;
     let replace = replace(call)?;
-    let workspace = find(&*call.app.store, which).await?;
-    let app = Arc::clone(call.app);
+    let workspace = find(&*call.http.core.store, which).await?;
+    let http = Arc::clone(call.http);
     // When the operator hangs up the body ends early, and so does the import.
-    let report = pipeline::spawn(call.app, async move {
-        run(&app, &workspace, format, replace, body).await
-    });
+    let report = call
+        .http
+        .core
+        .spawn(async move { run(&http, &workspace, format, replace, body).await });
     let report = report.await.map_err(ApiError::internal)??;
-    reply::json(StatusCode::OK, &report)
+    Ok(reply::json(StatusCode::OK, &report)?)
 }
 
 /// `DELETE /admin/v1/workspaces/{id}/products/{externalId}`: searches find it no more
 /// within two seconds; deals that were linked to it show none.
 pub async fn remove(call: &Call<'_>, which: &str, external_id: &str) -> Result<Reply, ApiError> {
-    let store = &*call.app.store;
+    let store = &*call.http.core.store;
     let workspace = find(store, which).await?;
     let named = [external_id.to_owned()];
     if store.remove_products(workspace.id, &named).await? == 0 {
@@ -48,10 +48,10 @@ pub async fn remove(call: &Call<'_>, which: &str, external_id: &str) -> Result<R
             workspace.slug
         )));
     }
-    reply::json(
+    Ok(reply::json(
         StatusCode::OK,
         &json!({ "workspace": workspace.slug, "externalId": external_id, "removed": true }),
-    )
+    )?)
 }
 
 fn format(headers: &HeaderMap) -> Result<Format, ApiError> {
@@ -91,15 +91,17 @@ fn replace(call: &Call<'_>) -> Result<Replace, ApiError> {
 }
 
 async fn run(
-    app: &App,
+    http: &Http,
     workspace: &Workspace,
     format: Format,
     replace: Replace,
     body: Unread,
 ) -> Result<Report, ApiError> {
-    let mut import = Import::begin(app, workspace.id).await.map_err(refused)?;
+    let mut import = Import::begin(&http.pipeline, workspace.id)
+        .await
+        .map_err(refused)?;
     let mut reader = Reader::new(format);
-    let read = read(app, &mut import, &mut reader, body).await;
+    let read = read(http, &mut import, &mut reader, body).await;
     let result = match read {
         Ok(()) => {
             let report = import.finish(replace, reader.ignored()).await;
@@ -112,12 +114,12 @@ async fn run(
 }
 
 async fn read(
-    app: &App,
+    http: &Http,
     import: &mut Import<'_>,
     reader: &mut Reader,
     mut body: Unread,
 ) -> Result<(), ApiError> {
-    let time = Duration::from_secs(app.config.server.body_seconds);
+    let time = Duration::from_secs(http.core.config.server.body_seconds);
     let mut rows = Vec::new();
     while let Some(bytes) = body.next(time).await? {
         let pushed = reader.push(&bytes, &mut rows);

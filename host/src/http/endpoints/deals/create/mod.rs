@@ -12,13 +12,13 @@ use self::body::Draft;
 use crate::domain::phone::Phone;
 use crate::http::auth::PartnerCaller;
 use crate::http::body::Unread;
+use crate::http::call::Call;
 use crate::http::endpoints::notifications::{body as notification, instance};
 use crate::http::error::ApiError;
 use crate::http::idempotency::{self, Key};
 use crate::http::json;
 use crate::http::reply::Reply;
 use crate::http::route::PartnerRoute;
-use crate::http::router::Call;
 use crate::http::zod;
 use crate::pipeline::connections::Live;
 use crate::pipeline::deals::{self, Created, FirstMessage, Order};
@@ -29,7 +29,7 @@ pub async fn run(
     caller: &PartnerCaller,
     unread: Unread,
 ) -> Result<Reply, ApiError> {
-    let app = call.app;
+    let http = call.http;
     let key = Key::of(call)?;
     let (body, held) = json::read(call, unread).await?;
     let (draft, mut issues) = zod::read(&body, body::read);
@@ -47,9 +47,9 @@ pub async fn run(
     let order = order(call, caller, draft, (phone, live), claim).await?;
 
     // From here on the deal is made even when the partner hangs up.
-    let task_app = Arc::clone(app);
-    let work = crate::pipeline::spawn(app, async move {
-        let created = deals::create(&task_app, order).await;
+    let task_app = Arc::clone(http);
+    let work = http.core.spawn(async move {
+        let created = deals::create(&task_app.pipeline, order).await;
         drop(held);
         created
     });

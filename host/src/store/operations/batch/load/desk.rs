@@ -1,8 +1,8 @@
-//! Tickets: those that are named, those that are live beside what changes, and those of
-//! deals that turn out to be tests.
+//! Tickets: those that writes name, the open ones of conversations and deals that change, and those
+//! of deals that turn out to be tests.
 //!
-//! What a ticket is about stays, so that what is found without a lock still holds when
-//! it is locked.
+//! The subject of a ticket never changes, so a ticket that was found without a lock still matches
+//! once it is locked.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ join tickets as t -- postgres
 
 static FIND: Sql = tickets_of!("workspace_id uuid, id uuid", "each as wanted", "");
 
-/// Which of the tickets that are named are there: without a lock, for what they lead to.
+/// Returns which of the named tickets exist, without a lock, to find what they lead to.
 pub async fn follow(
     tx: &mut Tx,
     draft: &mut Known,
@@ -56,7 +56,7 @@ pub async fn follow(
     Ok(found)
 }
 
-// All that are wanted come from one statement, since they are locked in one order.
+// One statement returns all wanted tickets, so that they are locked in one order.
 static LOCK: Sql = tickets_of!(
     "workspace_id uuid, id uuid, conversation_id uuid, deal_id uuid, closed_too truth",
     "(
@@ -99,14 +99,14 @@ order by t.id -- postgres
 for update of t -- postgres"
 );
 
-/// By what tickets are asked for.
+/// The key by which tickets are looked up.
 enum By {
     Id(TicketId),
-    /// The live one.
+    /// The open ticket of a conversation.
     Conversation(ConversationId),
-    /// The live one of its own, without a conversation.
+    /// The open ticket of a deal that has no conversation.
     Deal(DealId),
-    /// All that are about it.
+    /// All tickets about a deal.
     Trial(DealId),
 }
 
@@ -127,7 +127,7 @@ impl By {
     }
 }
 
-/// Tickets, once the conversations and the deals that they are about are locked.
+/// Loads tickets, once their conversations and deals are locked.
 pub async fn tickets(
     tx: &mut Tx,
     known: &mut Known,

@@ -1,5 +1,5 @@
-//! What messaging touches: requests that partners named, channels' ids of messages,
-//! conversations, messages with their sends, rows of the report.
+//! The rows that messaging touches: partners' idempotency keys, channels' ids of messages,
+//! conversations, messages with their sends, message errors.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::store::row::{Columns as _, known};
 use crate::store::sql::{Arg, Sql, Tx, args, sql};
 use crate::store::{IdempotencyKey, StoreError};
 
-/// A statement that finds rows, and the same that locks them in their order.
+/// A statement that finds rows, and its variant that locks them in order.
 macro_rules! find_and_lock {
     ($find:ident, $lock:ident, $sql:literal, $order:literal) => {
         static $find: Sql = sql($sql);
@@ -26,23 +26,24 @@ macro_rules! find_and_lock {
     };
 }
 
-/// What the batch leads to, found without a lock. What was not there then is not
-/// looked for again: who makes it meanwhile is met when this batch saves its own.
+/// The rows that the batch leads to, found without a lock. Rows that did not exist then are not
+/// looked for again: if another host creates one in the meantime, this batch meets it when it saves
+/// its own.
 #[derive(Default)]
 pub struct Links {
     requests: BTreeSet<IdempotencyKey>,
     references: BTreeSet<ReferenceKey>,
-    /// Also those that are not there.
+    /// Includes messages that do not exist.
     wanted: BTreeSet<(WorkspaceId, MessageId)>,
     messages: BTreeSet<(WorkspaceId, MessageId)>,
     pub sends: BTreeSet<MessageId>,
     conversations: BTreeSet<(WorkspaceId, ConversationId)>,
     pub contacts: BTreeSet<(WorkspaceId, ContactId)>,
-    /// Those that are named.
+    /// The tickets that writes name.
     pub tickets: BTreeSet<(WorkspaceId, TicketId)>,
-    /// The conversations of these.
+    /// The conversations of these tickets.
     pub handed: BTreeSet<(WorkspaceId, ConversationId)>,
-    /// The deals of those that have no conversation.
+    /// The deals of those tickets that have no conversation.
     pub deals: BTreeSet<(WorkspaceId, DealId)>,
 }
 
@@ -72,7 +73,7 @@ pub async fn follow(tx: &mut Tx, needs: &Needs) -> Result<Links, StoreError> {
     Ok(links)
 }
 
-/// What has a name that somebody else gave to it, locked.
+/// Locks rows whose keys come from outside: idempotency keys and channels' ids of messages.
 pub async fn names(
     tx: &mut Tx,
     known: &mut Known,
@@ -90,8 +91,8 @@ pub async fn names(
     Ok(())
 }
 
-/// Conversations, their messages and what is reported of these, locked, once the
-/// contacts are.
+/// Locks conversations, their messages and the reported errors of these. The contacts are locked
+/// already.
 pub async fn talks(
     tx: &mut Tx,
     known: &mut Known,
@@ -223,7 +224,7 @@ async fn messages(
     Ok(())
 }
 
-// Whoever has locked the queue's row has the send's.
+// The lock of the row in the queue covers the send.
 static SENDS: Sql = sql("
 each (workspace_id uuid, id uuid)
 select s.workspace_id, s.message_id, s.conversation_id, s.contact_id, s.connection_id, s.recipient,
@@ -262,9 +263,9 @@ async fn sends(
     Ok(())
 }
 
-// A contact is locked before its open conversation is looked for, and whoever opens one
-// has locked the contact: so there is none but the one that is found. All that are
-// wanted come from one statement, since they are locked in one order.
+// A contact is locked before its open conversation is looked up, and every host that opens one
+// locks the contact first, so the one found is the only one. One statement returns all wanted
+// conversations, so that they are locked in one order.
 static CONVERSATIONS: Sql = sql("
 each (workspace_id uuid, id uuid, contact_id uuid, agent_id number, deal_id uuid, closed_too truth)
 select c.id, c.workspace_id, c.contact_id, c.deal_id, c.agent_id, c.agent_type, c.source, c.channel,
@@ -311,14 +312,14 @@ order by c.id -- postgres
 for update of c -- postgres
 ");
 
-/// By what conversations are asked for.
+/// The key by which conversations are looked up.
 enum By {
     Id(ConversationId),
-    /// The open one.
+    /// The open conversation of a contact with an agent.
     Talk(ContactId, AgentId),
-    /// The open ones about it.
+    /// The open conversations about a deal.
     Deal(DealId),
-    /// Closed ones too.
+    /// All conversations about a deal, including closed ones.
     Trial(DealId),
 }
 
@@ -397,8 +398,7 @@ async fn errors(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(), Sto
     Ok(())
 }
 
-// What is only looked at: it may be another a moment later, as it may be when the
-// message goes out.
+// Read without a lock: a hold may change a moment later, and also by the time the message is sent.
 static HOLDS: Sql = sql("
 each (place number, connection_id text, contact_id uuid)
 select each.place, h.until_at
@@ -415,7 +415,7 @@ cross join holds as h                             -- sqlite
   and h.contact_id = each.contact_id              -- sqlite
 ");
 
-/// What holds back messages to whom is talked to.
+/// Loads the holds on messages to the contacts that the batch addresses.
 pub async fn holds(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(), StoreError> {
     let wanted = needs.holds_of(known);
     let holds: Vec<&(ConnectionId, Option<ContactId>)> = wanted.iter().collect();
@@ -435,7 +435,8 @@ pub async fn holds(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(), 
     Ok(())
 }
 
-/// As a hold names it: the whole number has the nil id.
+/// Returns the contact id that stands for a hold in the store. A hold of the whole number has the
+/// nil id.
 pub fn contact_of(hold: Option<ContactId>) -> Uuid {
     hold.map_or(Uuid::nil(), |contact| contact.0)
 }

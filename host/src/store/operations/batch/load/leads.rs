@@ -1,4 +1,4 @@
-//! What leads touch, and partners who work on deals: deliveries with their items and
+//! The rows that leads touch, and partners who work on deals: deliveries with their items and
 //! fetches, dedupe keys, contacts' keys, deals and contacts.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,7 +73,7 @@ cross join items as i                             -- sqlite
   and i.delivery_id = each.id                     -- sqlite
 group by i.delivery_id, i.status");
 
-// A table that is usually empty is read from end to end unless it is told not to be.
+// `offset 0` keeps PostgreSQL from scanning this table, which is usually empty, from end to end.
 static FETCHES: Sql = sql("
 each (workspace_id uuid, id uuid, first number, last number)
 select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.dedupe_key, f.external_id, f.hop,
@@ -94,10 +94,10 @@ cross join fetches as f                           -- sqlite
   and f.item between each.first and each.last     -- sqlite
 ");
 
-/// A stretch of a delivery's items.
+/// A range of a delivery's items.
 type Stretch = (WorkspaceId, DeliveryId, (u32, u32));
 
-/// The deliveries whose work is locked, with the items that are wanted and their fetches.
+/// Loads the deliveries whose work is locked, with their wanted items and fetches.
 pub async fn deliveries(
     tx: &mut Tx,
     known: &mut Known,
@@ -129,7 +129,7 @@ pub async fn deliveries(
             let id: DeliveryId = row.id("delivery_id")?;
             let index: u32 = row.small("item")?;
             if !locked.work.contains_key(&(id.0, place(index))) {
-                // Made by another host between the lock and this: not ours yet.
+                // Another host created it between the lock and this read, so it is not locked.
                 return Err(StoreError::Contended);
             }
             let fetch = known::fetch(row, locked.of(id, place(index)))?;
@@ -175,8 +175,8 @@ fn in_stretches(wanted: &BTreeSet<Stretch>) -> Vec<[Arg<'static>; 4]> {
         .collect()
 }
 
-/// Of deliveries that are looked at in part: the owners of keys, and what has to be
-/// known of the others. Comes after the keys.
+/// Completes deliveries that are loaded in part: loads the items that own keys, and what must be
+/// known of the remaining items. Runs after the keys are loaded.
 pub async fn others(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(), StoreError> {
     let owners = needs.owners(known).into_iter();
     let owners: BTreeSet<Stretch> = owners
@@ -216,17 +216,17 @@ pub async fn others(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(),
     Ok(())
 }
 
-/// Deliveries of which not all items are looked at, with their workspaces.
+/// Returns the deliveries of which only some items are loaded, with their workspaces.
 fn in_part(known: &Known, needs: &Needs, others: bool) -> BTreeSet<(WorkspaceId, DeliveryId)> {
     let ids = needs.in_part(others).into_iter();
     ids.filter_map(|id| Some((known.deliveries.get(&id)?.workspace, id)))
         .collect()
 }
 
-// Everything that leads are told apart by, at once: of a key that is claimed the connection
-// is named, of a contact's the workspace, and products have their partners' ids. Every lead
-// asks for three or four: SQLite would make a table of `each` for each. Products are looked
-// up one by one: a table that is young would be read by its workspace instead.
+// Looks up all keys of leads at once: a dedupe key by its connection, a contact's key by its
+// workspace, a product by its external id. Each lead needs three or four lookups, and SQLite would
+// build a table `each` for every one, so its text uses the parameters directly. Products are looked
+// up one by one, because PostgreSQL would read a young table by its workspace instead.
 static KEYS: Sql = sql("
 each (place number, connection_id text, workspace_id uuid, key text, external_id text)
 with claimed as (                                      -- postgres
@@ -274,7 +274,7 @@ where workspace_id = :workspace_id                     -- sqlite
 and external_id = :external_id                         -- sqlite
 ");
 
-/// What is looked up by [`KEYS`].
+/// A key that [`KEYS`] looks up.
 enum Key<'a> {
     Claimed(&'a ClaimKey),
     OfContact(&'a (WorkspaceId, String)),
@@ -292,10 +292,10 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Who has the keys that deliveries claim, which are locked; whom the contacts' keys name;
-/// and which products the leads name. A contact's key stays its own for as long as
-/// it is there, so it needs no lock: [`contacts`] notices who was erased; one that is made
-/// meanwhile meets the batch when that saves its own. Gives the people.
+/// Loads the owners of dedupe keys, which are locked, the contacts of contacts' keys, and the
+/// products that leads name. Returns the contacts. A contact's key never changes its contact while
+/// it exists, so it needs no lock: [`contacts`] notices an erased contact, and the batch meets a
+/// key that was created in the meantime when it saves its own.
 pub async fn keys(
     tx: &mut Tx,
     known: &mut Known,
@@ -335,9 +335,9 @@ pub async fn keys(
     Ok(people)
 }
 
-// A conversation may become one about the newest open deal of its contact.
+// A conversation may be linked to the newest open deal of its contact.
 static DEALS: Sql = made(|| {
-    // Its partner is who made it, or whose connection it came through.
+    // The partner of a deal is the one that created it, or whose connection it came through.
     let columns = schema::DEALS.listed("d", &["partner_id"]);
     format!(
         "
@@ -373,8 +373,8 @@ for update of d -- postgres
     )
 });
 
-/// The deals that may change, and the newest open ones of whom is talked to; the people
-/// of all of them.
+/// Loads the deals that may change, and the newest open deals of the contacts that are talked to.
+/// Returns the contacts of all of them.
 pub async fn deals(
     tx: &mut Tx,
     known: &mut Known,
@@ -390,7 +390,7 @@ pub async fn deals(
     for (workspace, contact) in &talks {
         rows.push(one_deal(*workspace, None, Some(*contact)));
     }
-    // Twice where it is named and the newest too.
+    // A deal that is both named and the newest occurs twice.
     let found: Vec<(DealId, Deal, bool)> = tx
         .rows_each(&DEALS, &rows, |row| {
             Ok((row.id("id")?, Deal::read(row)?, row.flag("newest")?))
@@ -400,7 +400,8 @@ pub async fn deals(
     for (id, deal, is_newest) in found {
         if is_newest {
             if deal.status != Status::Open {
-                // It ended while this waited for it: another one is the newest.
+                // It was closed while this transaction waited for it, so another deal is the
+                // newest.
                 return Err(StoreError::Contended);
             }
             known.dialogue.newest_deals.insert(deal.person, id);
@@ -411,7 +412,7 @@ pub async fn deals(
     Ok(people)
 }
 
-/// A deal by its id, or the newest open one of a contact.
+/// Returns the lookup of a deal by its id, or of the newest open deal of a contact.
 fn one_deal(
     workspace_id: WorkspaceId,
     id: Option<DealId>,
@@ -443,7 +444,7 @@ pub async fn contacts(
         })
         .await?;
     if found.len() < wanted.len() {
-        // Somebody was erased since a key, a deal or a message led here.
+        // A contact was erased after a key, a deal or a message led to it.
         return Err(StoreError::Contended);
     }
     known.contacts.extend(found);
@@ -486,7 +487,7 @@ join products as p -- postgres
   on p.id = each.id
   and (p.workspace_id = each.workspace_id) is true");
 
-/// Products that partners name by their ids.
+/// Loads products that partners name by their ids.
 pub async fn product_ids(
     tx: &mut Tx,
     known: &mut Known,
@@ -511,8 +512,8 @@ join owners as o -- postgres
   on o.workspace_id = each.workspace_id
   and o.email = each.email");
 
-/// Owners that partners name by their addresses: as these are stored, so that one that
-/// cannot be stored is nobody's.
+/// Loads owners that partners name by their e-mail addresses. They are keyed by the stored address,
+/// so an address that cannot be stored belongs to no owner.
 pub async fn owners(
     tx: &mut Tx,
     known: &mut Known,
@@ -532,9 +533,9 @@ pub async fn owners(
     Ok(())
 }
 
-// Only a quarantine that the batch may fill is read row by row, so that the usual
-// batch pays for a sum. Its bound is a thousand rows. None is locked: what leaves
-// is looked at once more when it is removed.
+// Only a quarantine that the batch may fill is read row by row; the usual batch only pays for a
+// sum. A quarantine holds at most a thousand rows. None is locked: a delivery to evict is checked
+// again when it is removed.
 static QUARANTINE: Sql = sql("
 each (connection_id text, arriving number, arriving_bytes number, most number, most_bytes number)
 select q.connection_id, q.delivery_id as id, q.body_bytes, q.lease_until_at, d.peer

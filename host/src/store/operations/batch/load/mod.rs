@@ -1,24 +1,23 @@
-//! Loads what a batch touches, and locks what it may change: a few statements, whatever
-//! the number of writes.
+//! Loads the rows that a batch touches, and locks those that it may change, in a few statements
+//! regardless of the number of writes.
 //!
-//! Every batch locks in the same order, so that two hosts never wait for each other in a
-//! circle: work of deliveries, work of sends, dedupe keys, requests that partners named,
-//! channels' ids of messages, deals, contacts, conversations, messages, rows of the
-//! report, tickets, each sorted. What is new is inserted after all of these locks are
-//! held (`save`), and the clocks of the feeds come last (`stamp`). On SQLite the batch
-//! holds the file's write lock from its beginning: it goes the same way, meets nobody,
-//! and never is [`StoreError::Contended`].
+//! Every batch locks in the same order, so that hosts do not deadlock: work of deliveries, work of
+//! sends, dedupe keys, partners' idempotency keys, channels' ids of messages, deals, contacts,
+//! conversations, messages, message errors, tickets, each sorted. New rows are inserted after
+//! all of these locks are held (`save`), and the clocks of the feeds come last (`stamp`). On SQLite
+//! the batch holds the file's write lock from its beginning: it takes the same steps, never waits,
+//! and never fails with [`StoreError::Contended`].
 //!
-//! Some locks stand for what is not there yet. Whoever opens a conversation has locked
-//! its contact, and whoever makes one be about a deal that is there has locked the deal:
-//! so a deal that is locked has the open conversations that are found, and no other.
-//! Whoever opens a ticket, or closes one, has locked its conversation, or its deal where
-//! it has none: so there is one at a time.
+//! Some locks cover rows that do not exist yet. A host locks a contact before it opens a
+//! conversation with it, and an existing deal before it links a conversation to it. Therefore a
+//! locked deal has the open conversations that are found, and no other. A host locks the
+//! conversation of a ticket, or its deal if it has no conversation, before it opens or closes the
+//! ticket. Therefore there is one at a time.
 //!
-//! What a channel says leads the other way: from its id to the message, and on to the
-//! conversation. That way is gone once without a lock, so that what it leads to can be
-//! locked in order; if the locked rows lead elsewhere, another host was there in between,
-//! and the batch runs again.
+//! Reports of channels lead the other way: from the channel's id to the message, and from there to
+//! the conversation. That path is first followed without a lock, so that its rows can then be
+//! locked in order. If the locked rows lead elsewhere, another host changed them in between, and
+//! the batch runs again.
 
 pub mod desk;
 pub mod dialogue;
@@ -35,23 +34,23 @@ use crate::store::row::Columns as _;
 use crate::store::sql::{Arg, Row, Sql, Tx, args, sql};
 use crate::store::{IdempotencyKey, StoreError, Write};
 
-/// The place of a delivery itself in the queue, beside those of its items' fetches.
+/// The place in the queue of a delivery itself, as opposed to the fetches of its items.
 pub const WHOLE: i32 = -1;
 
-/// The place of a message that is not out yet, by its own id.
+/// The place in the queue of an unsent message, under its own id.
 pub const SEND: i32 = -2;
 
-/// The place of an item and its fetch.
+/// Returns the place in the queue of an item and its fetch.
 pub fn place(index: u32) -> i32 {
-    i32::try_from(index).expect("a delivery has far fewer items")
+    i32::try_from(index).expect("the index of an item fits")
 }
 
-/// What the transaction holds locked beside what is known.
+/// The rows that the transaction has locked.
 #[derive(Default)]
 pub struct Locked {
-    /// By a delivery's id and its place, or by a message's.
+    /// By the id of a delivery and a place, or by the id of a message.
     pub work: HashMap<(Uuid, i32), Work>,
-    /// Keys that somebody has, expired ones included.
+    /// Dedupe keys that are claimed, including expired ones.
     pub claims: HashSet<ClaimKey>,
     pub requests: HashSet<IdempotencyKey>,
     pub references: HashSet<ReferenceKey>,
@@ -65,12 +64,12 @@ pub struct Work {
 }
 
 impl Locked {
-    /// The workspaces of the work that is locked.
+    /// Returns the workspaces of the locked work.
     pub fn workspaces(&self) -> BTreeSet<WorkspaceId> {
         self.work.values().map(|work| work.workspace).collect()
     }
 
-    /// The lease of a piece of work, and whether somebody holds it.
+    /// Returns the lease of a piece of work, and whether it is held.
     fn of(&self, delivery: DeliveryId, place: i32) -> (i64, bool) {
         self.work
             .get(&(delivery.0, place))
@@ -78,7 +77,7 @@ impl Locked {
     }
 }
 
-// What is wanted comes sorted, and is gone through in that order.
+// The wanted rows are sorted, and are processed in that order.
 static WORK: Sql = sql("
 each (id uuid, first number, last number)
 select q.workspace_id, q.delivery_id, q.item, q.lease, q.lease_until_at
@@ -96,8 +95,8 @@ cross join queue as q                                              -- sqlite
   and (q.item < 0 or q.item between each.first and each.last)      -- sqlite
 ");
 
-/// Locks the work that the batch names. A delivery that is not there is finished and
-/// held by nobody: what a batch says of it is stale.
+/// Locks the work that the batch names. A delivery without work is finished and not leased, so a
+/// settlement of it is stale.
 pub async fn work(
     tx: &mut Tx,
     wanted: &BTreeMap<DeliveryId, Places>,
@@ -105,7 +104,7 @@ pub async fn work(
     let mut stretches = Vec::new();
     for (id, places) in wanted {
         if places.stretches.is_empty() {
-            // A delivery without any is locked itself.
+            // Without a range of items, only the delivery itself is locked.
             stretches.push(stretch(id.0, WHOLE, WHOLE));
         }
         for (first, last) in &places.stretches {
@@ -140,7 +139,7 @@ async fn lock_work(
     Ok(())
 }
 
-/// What is asked for by workspace and id, as rows of `each (workspace_id uuid, id uuid)`.
+/// Returns workspaces and ids as rows of `each (workspace_id uuid, id uuid)`.
 fn ids<I: Copy + Into<Uuid>>(wanted: &BTreeSet<(WorkspaceId, I)>) -> Vec<[Arg<'static>; 2]> {
     wanted
         .iter()
@@ -151,17 +150,17 @@ fn ids<I: Copy + Into<Uuid>>(wanted: &BTreeSet<(WorkspaceId, I)>) -> Vec<[Arg<'s
         .collect()
 }
 
-/// What was asked at the place that the row answers, from 0. The text itself may have
-/// been stored without characters that cannot be.
+/// Returns the lookup that a row answers, by its place from 0. The text cannot be compared, because
+/// it may have been stored without the characters that the database does not accept.
 fn asked<'a, T>(wanted: &[&'a T], row: &Row<'_>) -> Result<&'a T, StoreError> {
     let place: usize = row.number("place")?;
     let asked = wanted.get(place).copied();
     asked.ok_or_else(|| StoreError::Inconsistent {
-        what: format!("an answer to question {place}, which was not asked"),
+        what: format!("a row answers lookup {place}, which was not requested"),
     })
 }
 
-/// Everything that the writes touch, once the work that they name is locked.
+/// Loads everything that the writes touch, once the work that they name is locked.
 pub async fn all(
     tx: &mut Tx,
     writes: &[Write],
@@ -175,7 +174,7 @@ pub async fn all(
     } else {
         decide::needs(writes, |id| known.deliveries.get(&id))
     };
-    // A fetch that ends lets go of its key.
+    // A fetch that ends releases its dedupe key.
     needs.claims.extend(
         known
             .fetches

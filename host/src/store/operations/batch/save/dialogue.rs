@@ -1,5 +1,5 @@
-//! What messaging saves that carries no stamp: requests that partners named, channels' ids of
-//! messages, sends, holds, lists of templates.
+//! Messaging rows that carry no stamp: partners' idempotency keys, channels' ids of messages,
+//! sends, holds, lists of templates.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ fn request_row<'a>(
     })
 }
 
-/// Sorted, as every host inserts them.
+/// Sorted, because every host inserts them in this order.
 fn requests(
     known: &Known,
     which: impl Fn(&IdempotencyKey) -> bool,
@@ -71,7 +71,7 @@ fn reference_row<'a>(
     })
 }
 
-/// Sorted, as every host inserts them.
+/// Sorted, because every host inserts them in this order.
 fn references(
     known: &Known,
     which: impl Fn(&ReferenceKey) -> bool,
@@ -86,7 +86,7 @@ fn references(
         .collect()
 }
 
-/// What nobody had before.
+/// Inserts idempotency keys and channels' ids of messages that did not exist before.
 pub async fn new(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), StoreError> {
     let rows = requests(known, |key| !locked.requests.contains(key))?;
     let made = tx.run_each(&NEW_REQUESTS, &rows).await?;
@@ -96,7 +96,7 @@ pub async fn new(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), Stor
     all_made(rows.len(), made)
 }
 
-/// Changes of what is locked, and sends, which are new with their messages.
+/// Saves changes of locked rows, and sends, which are new together with their messages.
 pub async fn changes(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), StoreError> {
     let rows = requests(known, |key| locked.requests.contains(key))?;
     tx.run_each(&CHANGED_REQUESTS, &rows).await?;
@@ -107,7 +107,7 @@ pub async fn changes(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), 
     templates(tx, &known.dialogue.template_changes).await
 }
 
-// When it is due and who holds it is in the queue.
+// The due time and the lease of a send are stored in the queue.
 static SENDS: Sql = made(|| schema::SENDS.insert(&[], Met::Changed(&["attempts", "until_at"])));
 static REMOVED_SENDS: Sql = made(|| schema::SENDS.remove());
 
@@ -137,7 +137,7 @@ async fn sends(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
     Ok(())
 }
 
-// Nobody locks a hold before: of two hosts' ends the later one stays.
+// Holds are not locked beforehand: if two hosts set one, the later end is kept.
 static HOLDS: Sql = sql("
 each (workspace_id uuid, connection_id text, contact_id uuid, until_at time)
 insert into holds as h (workspace_id, connection_id, contact_id, until_at)
@@ -148,7 +148,7 @@ on conflict (connection_id, contact_id) do update
 set until_at = greatest(h.until_at, excluded.until_at)");
 
 async fn holds(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
-    // Sorted, and each once: one statement may not change a row twice.
+    // Sorted and deduplicated, because one statement must not change a row twice.
     let mut latest: BTreeMap<(&ConnectionId, Option<ContactId>), _> = BTreeMap::new();
     for hold in &known.dialogue.new_holds {
         let row = latest

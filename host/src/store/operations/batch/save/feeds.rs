@@ -1,6 +1,6 @@
-//! Rows of feeds, each with its stamp: people, their deals, what is said, what is handed to
-//! people. What is new here may have been made by another host just before: then it is
-//! left out, and missing in the count.
+//! Rows of feeds, each with its stamp: people, their deals, conversations, messages, errors and
+//! tickets. Another host may have created one of the new rows just before. Such a row is skipped,
+//! and missing in the count.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -18,7 +18,7 @@ use crate::store::fed::Fed;
 use crate::store::operations::stamp::{self, Stamps};
 use crate::store::sql::{Arg, Sql, Together, Tx, listed};
 
-/// Stamps and saves what changed, each kind in the order in which it did.
+/// Stamps and saves the changed rows. Rows of a kind are saved in the order in which they changed.
 pub async fn changed(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
     let dialogue = &known.dialogue;
     let contacts = rows(&known.changed_contacts, &known.contacts);
@@ -42,15 +42,15 @@ pub async fn changed(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
     let contacts = stamped(&mut stamps, contacts)?;
     let deals = stamped(&mut stamps, deals)?;
     people(tx, &split(now, &contacts)?, &split(now, &deals)?).await?;
-    // One that closes, or is resolved, comes before the next one of its two opens: what is
-    // changed is saved before what is new.
+    // A conversation is closed, or a ticket resolved, before the next one for the same parties
+    // opens, so changed rows are saved before new ones.
     save(tx, now, &stamped(&mut stamps, conversations)?).await?;
     save(tx, now, &stamped(&mut stamps, messages)?).await?;
     save(tx, now, &stamped(&mut stamps, errors)?).await?;
     save(tx, now, &stamped(&mut stamps, tickets)?).await
 }
 
-/// A row that is to be saved.
+/// A row to save.
 struct Stamped<'a, I, R> {
     id: I,
     stamp: i64,
@@ -79,7 +79,7 @@ fn stamped<'a, const N: usize, R: Fed<N>>(
         .map(|(id, row)| {
             let next = stamps.get_mut(&(row.workspace(), R::FEED));
             let next = next.ok_or_else(|| StoreError::Inconsistent {
-                what: "a changed row without a stamp".to_owned(),
+                what: "a changed row has no stamp".to_owned(),
             })?;
             *next += 1;
             let stamp = *next - 1;
@@ -88,7 +88,7 @@ fn stamped<'a, const N: usize, R: Fed<N>>(
         .collect()
 }
 
-/// Rows by how they are written.
+/// Rows, grouped by how they are written.
 struct Split<'a, const N: usize> {
     over: Vec<[Arg<'a>; N]>,
     changed: Vec<[Arg<'a>; N]>,
@@ -101,7 +101,7 @@ fn split<'a, const N: usize, R: Fed<N>>(
 ) -> Result<Split<'a, N>, StoreError> {
     let (mut over, mut changed, mut new) = (Vec::new(), Vec::new(), Vec::new());
     for Stamped { id, stamp, row } in rows {
-        // A stamp may be ahead of the clock, or behind it; a time never exceeds the stamp.
+        // A stamp may be ahead of the clock or behind it. A time never exceeds the stamp.
         let at = now.min(Micros(*stamp));
         let of = match row.change() {
             Change::New => &mut new,
@@ -113,7 +113,7 @@ fn split<'a, const N: usize, R: Fed<N>>(
     Ok(Split { over, changed, new })
 }
 
-// None of them makes room for another one of its kind.
+// None of these rows has to end before another one of its kind can be created.
 static PEOPLE: LazyLock<Together> = LazyLock::new(|| {
     Together::of(vec![
         Contact::update(),

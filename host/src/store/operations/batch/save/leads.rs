@@ -1,6 +1,6 @@
-//! What leads leave behind beside people and deals: deliveries with their items, fetches and
-//! answers, keys that are claimed, what partners noted. Rows are sorted, as every host inserts
-//! them: another's that is not committed is waited for.
+//! Rows of leads other than people and deals: deliveries with their items, fetches and answers,
+//! dedupe keys, partners' notes. Rows are sorted, because every host inserts them in this order: a
+//! conflicting row of another host that is not committed yet is waited for.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -33,7 +33,7 @@ fn claim_row<'a>((connection, key): &'a ClaimKey, claim: &'a Claim) -> [Arg<'a>;
     }
 }
 
-/// Keys that nobody had before.
+/// Returns dedupe keys that were not claimed before.
 fn new_claims<'a>(known: &'a Known, locked: &Locked) -> Vec<[Arg<'a>; 8]> {
     let new: BTreeMap<_, _> = known
         .claims
@@ -45,7 +45,7 @@ fn new_claims<'a>(known: &'a Known, locked: &Locked) -> Vec<[Arg<'a>; 8]> {
         .collect()
 }
 
-/// Of those that are locked.
+/// Saves changes of locked dedupe keys.
 pub async fn changed_claims(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), StoreError> {
     let (mut changed, mut removed) = (Vec::new(), Vec::new());
     for key in &locked.claims {
@@ -89,7 +89,7 @@ fn shared_keys(known: &Known) -> Vec<[Arg<'_>; 3]> {
 
 static NEW_DELIVERIES: Sql = made(|| schema::DELIVERIES.insert(&[], Met::Never));
 
-/// In the order of the writes, so that rows lie in the order of arrival.
+/// In the order of the writes, so that rows are stored in the order of arrival.
 fn new_deliveries<'a>(
     known: &'a Known,
     writes: &'a [Write],
@@ -128,7 +128,7 @@ fn new_deliveries<'a>(
     Ok(rows)
 }
 
-// A sender that has nothing to prove any more is proven: its address goes.
+// A sender without a proof left to check is authenticated, so its address is removed.
 static CHANGED_DELIVERIES: Sql = sql("
 each (workspace_id uuid, id uuid, status text, error text, notes json, ran json, attempts number,
   next_attempt_at time, presented bytes)
@@ -196,7 +196,7 @@ fn items(known: &Known, which: impl Fn(&Delivery, Change) -> bool) -> Vec<[Arg<'
     rows
 }
 
-/// Of deliveries that were there.
+/// Saves changed items of existing deliveries.
 pub async fn changed_items(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
     let removed = items(known, |_, change| change == Change::Removed);
     tx.run_each(&REMOVED_ITEMS, &removed).await?;
@@ -254,7 +254,7 @@ fn fetch_row<'a>(
     })
 }
 
-/// All of an answer but its body.
+/// Serializes an answer without its body.
 fn head(response: &HttpResponse) -> Result<Json, StoreError> {
     json(&(response.status, &response.headers))
 }
@@ -273,7 +273,7 @@ pub async fn fetches(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
     Ok(())
 }
 
-// An item that was fetched anew gets a new number with its new answer.
+// An item that is fetched again gets a new number with its new answer.
 static ANSWERS: Sql = sql("
 each (workspace_id uuid, delivery_id uuid, item number, hop number, external_id text, request json,
   response_head json, response_body bytes)
@@ -310,7 +310,7 @@ pub async fn answers(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
     Ok(())
 }
 
-// What paused it first is what a person has to look into.
+// The first pause is kept: its reason is what an operator has to look into.
 static PAUSES: Sql = sql("
 each (id text, paused_at time, paused_reason text)
 update connections
@@ -338,8 +338,8 @@ static HISTORY: Sql = made(|| {
 });
 static LOGS: Sql = made(|| schema::DEAL_LOGS.insert(&[], Met::Never));
 
-/// Who changed what of deals. Whoever adds to it has the deal, so a deal's rows are in the
-/// order in which they were decided.
+/// Returns the history of deals: who changed what. Every writer has locked the deal, so a deal's
+/// rows are in the order in which they were decided.
 fn history(known: &Known) -> Result<Vec<[Arg<'_>; 5]>, StoreError> {
     known
         .new_history
@@ -356,7 +356,7 @@ fn history(known: &Known) -> Result<Vec<[Arg<'_>; 5]>, StoreError> {
         .collect()
 }
 
-/// What partners noted of deals.
+/// Returns partners' notes on deals.
 fn logs(known: &Known) -> Result<Vec<[Arg<'_>; 10]>, StoreError> {
     known
         .new_logs
@@ -378,7 +378,7 @@ fn logs(known: &Known) -> Result<Vec<[Arg<'_>; 10]>, StoreError> {
         .collect()
 }
 
-// What nearly every batch has.
+// Statements that nearly every batch needs.
 static NEW: LazyLock<Together> = LazyLock::new(|| {
     Together::of(vec![
         &NEW_CLAIMS,
@@ -391,8 +391,12 @@ static NEW: LazyLock<Together> = LazyLock::new(|| {
     ])
 });
 
-/// What nobody had before. A key that is missing in the count was made by another host
-/// since this batch looked for it.
+/// Inserts rows that did not exist before. A key that is missing in the count was created by
+/// another host after this batch looked for it.
+///
+/// # Errors
+///
+/// Fails with [`StoreError::Contended`] if another host created one of the keys.
 pub async fn new(
     tx: &mut Tx,
     known: &Known,

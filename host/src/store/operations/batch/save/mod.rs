@@ -1,6 +1,6 @@
-//! Saves what a batch made and changed. What is new comes first, since it may meet what
-//! another host has just made; then what was locked by `load` is changed; the clocks of the
-//! feeds, and the rows that they stamp, come last.
+//! Saves what a batch created and changed. New rows come first, since they may conflict with rows
+//! that another host has just created. Then the rows that `load` locked are changed. The clocks of
+//! the feeds, and the rows that they stamp, come last.
 
 mod dialogue;
 mod feeds;
@@ -30,16 +30,16 @@ pub async fn all(
     leads::changed_claims(tx, known, locked).await?;
     dialogue::changes(tx, known, locked).await?;
     leads::pauses(tx, known).await?;
-    // Comes last before the clocks: the rows are not locked in the order of the others, and
-    // so nothing but the clocks may be waited for while they are. What another host evicts
-    // too, or has taken up since it was loaded, is left to it: the quarantine is past its
-    // bound by that much until the next delivery comes.
+    // Last before the clocks: these rows are not locked in the order of the others, so nothing but
+    // the clocks may be waited for while they are locked. Deliveries that another host evicts too,
+    // or has claimed since they were loaded, are left to it. The quarantine then exceeds its bound
+    // by that much until the next delivery arrives.
     sweep::remove(tx, &known.evicted, known.now).await?;
     feeds::changed(tx, known).await
 }
 
-/// Of rows that another host may make too: one that is missing in the count was made by it
-/// since this transaction looked, which runs again then.
+/// Checks the count of rows that another host may create too. A missing row was created by another
+/// host after this transaction looked for it, so the transaction runs again.
 fn all_made(sent: usize, made: u64) -> Result<(), StoreError> {
     if u64::try_from(sent).is_ok_and(|sent| made < sent) {
         return Err(StoreError::Contended);
@@ -47,7 +47,7 @@ fn all_made(sent: usize, made: u64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Every statement, those that are made from the descriptions included.
+/// Returns every statement, including those generated from the descriptions.
 pub fn statements() -> Vec<&'static Sql> {
     [
         dialogue::statements(),

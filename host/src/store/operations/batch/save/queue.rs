@@ -1,5 +1,6 @@
-//! What waits, and for when: the queue that all hosts take work from. Rows are sorted, though
-//! only this transaction can have them: the same order everywhere.
+//! The queue from which all hosts take work: the work that waits, and when it is due. Rows are
+//! sorted even though only this transaction can have them, so that the order is the same
+//! everywhere.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::store::schema::{self, Met};
 use crate::store::sql::{Arg, Sql, Tx, Value, args, made};
 use crate::store::{StoreError, Write};
 
-/// Whether a delivery in this state has a place in the queue though nobody holds it.
+/// Returns whether a delivery in this state has a place in the queue even if it is not leased.
 fn waits(status: DeliveryStatus) -> bool {
     match status {
         DeliveryStatus::Queued
@@ -26,7 +27,7 @@ fn waits(status: DeliveryStatus) -> bool {
     }
 }
 
-// The size of a delivery stays as it came.
+// The size of a delivery is kept as it was on arrival.
 static WAITS: Sql = made(|| {
     let changed = Met::Changed(&[
         "connection_id",
@@ -135,7 +136,7 @@ fn place_of<'a>(
     args! { workspace_id, delivery_id: delivery_id.into(), item }
 }
 
-/// The bytes of a delivery that this batch brings.
+/// Returns the size in bytes of a delivery that this batch adds, and 0 for others.
 fn size(delivery: &Delivery, writes: &[Write]) -> i64 {
     match delivery.brought_by.and_then(|place| writes.get(place)) {
         Some(Write::Accept(acceptance)) => {

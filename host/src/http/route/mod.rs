@@ -2,12 +2,14 @@
 //! of contents; a route's group says who may use it and how its errors look, so
 //! that a new one cannot forget to choose.
 
+mod admin;
+
 use std::borrow::Cow;
 
 use hyper::Method;
 
-use super::endpoints::admin::AdminRoute;
-use super::endpoints::docs::Page;
+pub use admin::AdminRoute;
+
 use super::error::Family;
 use crate::domain::analytics::MetricSet;
 
@@ -62,8 +64,27 @@ pub enum OpenRoute<'a> {
     OpenApi,
     /// The page that shows it, and what the page loads.
     Docs {
-        file: Page,
+        file: DocsFile,
     },
+}
+
+/// A file of the page that shows the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocsFile {
+    Text,
+    Script,
+    Style,
+}
+
+impl DocsFile {
+    /// The file of this name below `/docs/`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "page.js" => Some(Self::Script),
+            "page.css" => Some(Self::Style),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,11 +221,11 @@ impl<'a> Route<'a> {
             ("GET", ["health", "ready"]) => Self::Open(OpenRoute::Ready),
 
             ("GET", ["openapi.json"]) if gateway || data => Self::Open(OpenRoute::OpenApi),
-            ("GET", ["docs"]) if gateway || data => {
-                Self::Open(OpenRoute::Docs { file: Page::Text })
-            }
+            ("GET", ["docs"]) if gateway || data => Self::Open(OpenRoute::Docs {
+                file: DocsFile::Text,
+            }),
             ("GET", ["docs", file]) if gateway || data => {
-                let file = Page::of(file)?;
+                let file = DocsFile::from_name(file)?;
                 Self::Open(OpenRoute::Docs { file })
             }
 

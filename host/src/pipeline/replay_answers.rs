@@ -8,11 +8,11 @@
 //! is kept stays one.
 
 use super::connections::ConnectionError;
-use super::deploy::{self, DeployError};
+use super::versions::{self, VersionError};
 use super::{fetch, greeting, props};
-use crate::app::App;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::plugin::{Digest, PluginCompletion};
+use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError};
 use crate::store::{
     ConversionResult, ItemResult, KeptAnswer, NewDelivery, NewFetch, NewItem, StoreError,
@@ -36,11 +36,11 @@ pub enum CompletionError {
     #[error("the version that converted it is gone")]
     NoPlugin,
     #[error("the version that converted it cannot be loaded: {0}")]
-    Plugin(#[from] DeployError),
+    Plugin(#[from] VersionError),
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum KeptError {
+pub enum ReplayAnswerError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("item {item} cannot be completed: {source}")]
@@ -53,16 +53,20 @@ pub enum KeptError {
 
 /// Puts what the kept answers give in place of the conversion's pointers.
 pub async fn complete(
-    app: &App,
+    pipeline: &Pipeline,
     delivery: &NewDelivery,
     result: &mut ConversionResult,
-) -> Result<(), KeptError> {
+) -> Result<(), ReplayAnswerError> {
     let Some(digest) = result.ran.as_ref().map(|ran| ran.digest.clone()) else {
         return Ok(());
     };
     let mut after = 0;
     while result.items.iter().any(|item| pointer(item).is_some()) {
-        let page = app.store.answers(delivery.id, after, PAGE).await?;
+        let page = pipeline
+            .core
+            .store
+            .answers(delivery.id, after, PAGE)
+            .await?;
         let Some(last) = page.last() else { break };
         after = last.number;
         for answer in page {
@@ -73,10 +77,10 @@ pub async fn complete(
                 continue;
             };
             let item = result.items[at].index;
-            let failed = |source| KeptError::Completion { item, source };
-            let found = call(app, delivery, &digest, fetch, answer.response).await;
+            let failed = |source| ReplayAnswerError::Completion { item, source };
+            let found = call(pipeline, delivery, &digest, fetch, answer.response).await;
             let mut found = found.map_err(failed)?;
-            greeting::add(app, found.iter_mut(), &mut result.notes)
+            greeting::add(pipeline, found.iter_mut(), &mut result.notes)
                 .await
                 .map_err(|error| failed(error.into()))?;
             props::note_left_out(found.iter(), &mut result.notes);
@@ -113,19 +117,18 @@ fn asked_for(items: &[NewItem], answer: &KeptAnswer) -> Option<usize> {
 }
 
 async fn call(
-    app: &App,
+    pipeline: &Pipeline,
     delivery: &NewDelivery,
     digest: &Digest,
     fetch: &NewFetch,
     response: HttpResponse,
 ) -> Result<Vec<ItemResult>, CompletionError> {
-    let live = app
-        .pipeline
+    let live = pipeline
         .connections
         .get(&fetch.connection)
         .await?
         .ok_or(CompletionError::NoConnection)?;
-    let plugin = deploy::loaded(app, digest)
+    let plugin = versions::loaded(pipeline, digest)
         .await?
         .ok_or(CompletionError::NoPlugin)?;
     let completion = PluginCompletion {
@@ -139,15 +142,17 @@ async fn call(
         response,
     };
     let lane = live.connection.id.as_str();
-    let complete = app
+    let complete = pipeline
+        .core
         .plugins
         .complete(&plugin, lane, completion, Budget::Operator);
-    let items = app
+    let items = pipeline
+        .core
         .metrics
         .calling(&plugin, complete)
         .await?
         .map_err(|failure| CompletionError::Failed(failure.message))?;
-    let now = app.clock.now();
+    let now = pipeline.core.clock.now();
     Ok(fetch::results(&live, items, fetch.hop, now, fetch.until))
 }
 

@@ -1,6 +1,5 @@
-//! Filling slots: the only place where a secret meets a text that a plugin
-//! composed. Literals and bytes pass unread, so nothing that a lead says can
-//! name a secret.
+//! Fills slots: the only place where a secret meets a text that a plugin composed. Literals
+//! and bytes are copied unread, so nothing in a lead can name a secret.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,12 +9,12 @@ use crate::domain::exchange::{Segment, Slot, SlotArgument};
 use crate::domain::hex;
 use crate::seal::Secrets;
 
-/// Functions of a slot that this host knows.
+/// The slot functions that this host knows.
 pub const FUNCTIONS: [&str; 4] = ["secret", "basic", "hmac-sha256-hex", "hmac-sha256-base64"];
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SlotError {
-    #[error("there is no secret `{0}` for it; add it to the workspace file and apply that")]
+    #[error("the secret `{0}` is missing; add it to the workspace file and apply the file")]
     NoSecret(String),
     #[error("the slot function `{0}` is not known; this host knows {known}", known = FUNCTIONS.join(", "))]
     UnknownFunction(String),
@@ -26,15 +25,18 @@ pub enum SlotError {
     },
 }
 
-/// The value of a secret: a qualified name falls back to its family, so that
-/// one `page-token` can serve every page.
+/// Returns the value of a secret. A qualified name falls back to its family, so that one
+/// `page-token` can serve every page.
+///
+/// # Errors
+/// Returns [`SlotError::NoSecret`] if neither is there.
 pub fn secret<'a>(secrets: &'a Secrets, name: &str) -> Result<&'a str, SlotError> {
     held_as(secrets, name)
         .and_then(|name| secrets.get(name))
         .ok_or_else(|| SlotError::NoSecret(name.to_owned()))
 }
 
-/// The name under which the secret is there: its own or its family's.
+/// Returns the name under which the secret is stored: its own or its family's.
 pub fn held_as<'a>(secrets: &Secrets, name: &'a str) -> Option<&'a str> {
     let family = || name.split_once('/').map(|(family, _)| family);
     Some(name)
@@ -49,7 +51,11 @@ fn argument<'a>(secrets: &'a Secrets, argument: &'a SlotArgument) -> Result<&'a 
     }
 }
 
-/// The text that stands in for a slot.
+/// Returns the text that replaces a slot.
+///
+/// # Errors
+/// Returns an error if the function is not known, its arguments do not fit, or a secret is
+/// missing.
 pub fn fill(slot: &Slot, secrets: &Secrets) -> Result<String, SlotError> {
     let takes = |takes| SlotError::Arguments {
         function: slot.function.clone(),
@@ -93,7 +99,10 @@ pub fn fill(slot: &Slot, secrets: &Secrets) -> Result<String, SlotError> {
     }
 }
 
-/// The bytes of a composed text; `encode` is applied to what slots give.
+/// Returns the bytes of a composed text. `encode` is applied to the text of each slot.
+///
+/// # Errors
+/// As for [`fill`].
 pub fn compose(
     segments: &[Segment],
     secrets: &Secrets,
@@ -112,7 +121,7 @@ pub fn compose(
     Ok(bytes)
 }
 
-/// For places where a slot's text goes in as it is.
+/// The encoding for places where a slot's text is inserted unchanged.
 pub fn verbatim(text: &str) -> String {
     text.to_owned()
 }
@@ -145,7 +154,10 @@ mod tests {
             "{{secret:app-secret}} slot{secret,app-secret}".into(),
         )];
         let text = compose(&segments, &secrets(), verbatim).expect("composes");
-        assert_eq!(text, b"{{secret:app-secret}} slot{secret,app-secret}");
+        assert_eq!(
+            text,
+            b"{{secret:app-secret}} slot{secret,app-secret}"
+        );
     }
 
     #[test]

@@ -11,31 +11,12 @@ use std::sync::OnceLock;
 use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderValue, REFERRER_POLICY};
 
+use crate::http::call::Call;
 use crate::http::conditional;
 use crate::http::encoding::Kept;
 use crate::http::openapi;
 use crate::http::reply::{self, Reply};
-use crate::http::route::Surface;
-use crate::http::router::Call;
-
-/// The files of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Page {
-    Text,
-    Script,
-    Style,
-}
-
-impl Page {
-    /// What is called so below `/docs/`.
-    pub fn of(name: &str) -> Option<Self> {
-        match name {
-            "page.js" => Some(Self::Script),
-            "page.css" => Some(Self::Style),
-            _ => None,
-        }
-    }
-}
+use crate::http::route::{DocsFile, Surface};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -54,20 +35,20 @@ pub fn document(call: &Call<'_>) -> Reply {
     asset.answer(call)
 }
 
-pub fn page(call: &Call<'_>, file: Page) -> Reply {
+pub fn page(call: &Call<'_>, file: DocsFile) -> Reply {
     static KEPT: [OnceLock<Asset>; 3] = [const { OnceLock::new() }; 3];
     let (place, content_type, text) = match file {
-        Page::Text => (
+        DocsFile::Text => (
             0,
             "text/html; charset=utf-8",
             include_str!("docs/page.html"),
         ),
-        Page::Script => (
+        DocsFile::Script => (
             1,
             "text/javascript; charset=utf-8",
             include_str!("docs/page.js"),
         ),
-        Page::Style => (2, "text/css; charset=utf-8", include_str!("docs/page.css")),
+        DocsFile::Style => (2, "text/css; charset=utf-8", include_str!("docs/page.css")),
     };
     let asset = KEPT[place].get_or_init(|| Asset::new(content_type, text));
     let mut reply = asset.answer(call);

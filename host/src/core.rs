@@ -1,0 +1,81 @@
+//! What everything above the store and the plugins needs. It knows neither HTTP nor the
+//! pipeline.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use crate::clock::SharedClock;
+use crate::config::Config;
+use crate::egress::Egress;
+use crate::plugin::{EngineError, Plugins};
+use crate::seal::Sealer;
+use crate::shutdown::Shutdown;
+use crate::store::Store;
+use crate::store::writer::Writer;
+use crate::telemetry::Metrics;
+
+/// The parts that every request and every job shares, one per host.
+pub struct Core {
+    pub config: Config,
+    pub clock: SharedClock,
+    pub store: Arc<dyn Store>,
+    /// Joins the writes of many requests into one commit.
+    pub writer: Writer,
+    pub sealer: Arc<Sealer>,
+    pub plugins: Plugins,
+    /// Makes the calls to the outside.
+    pub egress: Egress,
+    pub metrics: Arc<Metrics>,
+    pub shutdown: Shutdown,
+}
+
+impl Core {
+    /// Puts the parts together, and starts the writer and the threads of the plugins.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`] if the plugin engine cannot be set up.
+    pub fn new(
+        config: Config,
+        clock: SharedClock,
+        store: Arc<dyn Store>,
+        sealer: Arc<Sealer>,
+        shutdown: Shutdown,
+    ) -> Result<Self, EngineError> {
+        let plugins = Plugins::new(&config.plugins, &config.store.data_dir, Arc::clone(&clock))?;
+        let metrics = Arc::new(Metrics::new());
+        Ok(Self {
+            writer: Writer::watched(Arc::clone(&store), config.store.writes_per_commit, {
+                let metrics = Arc::clone(&metrics);
+                move |commit| metrics.commit(commit)
+            }),
+            egress: Egress::new(Duration::from_secs(config.worker.fetch_seconds)),
+            plugins,
+            metrics,
+            config,
+            clock,
+            store,
+            sealer,
+            shutdown,
+        })
+    }
+
+    /// Runs a piece of work to its end even if the caller stops waiting for it: a sender that
+    /// hangs up does not cancel it, and a shutdown waits for it.
+    pub fn spawn<F>(&self, work: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let hold = self.shutdown.hold();
+        // A task is moved a few times before it is where it stays, and this is large.
+        let work = Box::pin(work);
+        tokio::spawn(async move {
+            let output = work.await;
+            drop(hold);
+            output
+        })
+    }
+}

@@ -1,0 +1,58 @@
+//! What the surfaces remember between requests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{budget, crowd, failures, pace, rate};
+use crate::core::Core;
+use crate::domain::id::{ConnectionId, PartnerId};
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::pipeline::Pipeline;
+
+/// The surfaces over the [`Pipeline`], one per host.
+pub struct Http {
+    pub core: Arc<Core>,
+    pub pipeline: Arc<Pipeline>,
+    /// Who is connected, over the gateway's and the data API's addresses.
+    pub(super) crowd: Arc<crowd::Crowd>,
+    /// The admin surface has places of its own, so that a crowd outside does not lock
+    /// operators out; and room for their bodies.
+    pub(super) operators: Arc<crowd::Crowd>,
+    pub(super) bodies: Arc<budget::Budget>,
+    pub(super) operators_bodies: Arc<budget::Budget>,
+    /// Of large answers that clients have not taken yet.
+    pub(super) answers: Arc<budget::Budget>,
+    pub(super) failures: failures::Failures,
+    pub(super) connection_pace: pace::Pace<ConnectionId>,
+    pub(super) partner_pace: pace::Pace<PartnerId>,
+    pub rate: rate::RateLimiter,
+}
+
+impl Http {
+    pub fn new(pipeline: Arc<Pipeline>) -> Self {
+        let core = Arc::clone(&pipeline.core);
+        let (config, server) = (&core.config, &core.config.server);
+        let operators = limits::ADMIN_CONNECTIONS;
+        let component = config.plugins.component_mib << 20;
+        Self {
+            crowd: Arc::new(crowd::Crowd::new(
+                server.connections,
+                server.connections_per_peer,
+                Duration::from_millis(limits::RESTS_MS),
+            )),
+            operators: Arc::new(crowd::Crowd::new(operators, operators, Duration::ZERO)),
+            bodies: Arc::new(budget::Budget::configured(server)),
+            operators_bodies: Arc::new(budget::Budget::whole(
+                2 * component.max(limits::ADMIN_BODY_BYTES),
+            )),
+            answers: Arc::new(budget::Budget::of_answers(server)),
+            failures: failures::Failures::new(server.failed_keys),
+            connection_pace: pace::Pace::new(config.intake.connection_rate, Micros::SECOND),
+            partner_pace: pace::Pace::new(server.partner_rate, Micros::MINUTE),
+            rate: rate::RateLimiter::default(),
+            core,
+            pipeline,
+        }
+    }
+}

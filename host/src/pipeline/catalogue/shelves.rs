@@ -1,0 +1,147 @@
+//! The places of the indexes in memory, and their bound.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinError;
+
+use crate::domain::id::WorkspaceId;
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::search::Index;
+use crate::store::StoreError;
+
+/// Why nothing could be searched.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the index takes more than all may take together: raise search.memory_mib")]
+    TooLarge,
+    #[error("the index is not loaded yet")]
+    Late,
+    #[error("a task of the search did not end: {0}")]
+    Ended(#[source] JoinError),
+}
+
+impl SearchError {
+    /// For another one who waited.
+    pub(super) fn again(&self) -> Self {
+        match self {
+            Self::Store(error) => Self::Store(error.again()),
+            Self::TooLarge => Self::TooLarge,
+            Self::Late | Self::Ended(_) => Self::Late,
+        }
+    }
+}
+
+pub struct Catalogue {
+    /// Bytes of all indexes together.
+    pub(super) bound: usize,
+    pub(super) shelves: Mutex<HashMap<WorkspaceId, Arc<Shelf>>>,
+    /// Grows with every search: what was used when.
+    pub(super) turn: AtomicU64,
+    /// For who loads or builds.
+    pub(super) building: Semaphore,
+    /// For who searches: a core each.
+    pub(super) searching: Semaphore,
+}
+
+/// Loads and builds at once: more than one, so that a large workspace does not
+/// make all the others wait.
+const LOADS: usize = 2;
+
+/// The place of one workspace's index.
+#[derive(Default)]
+pub(super) struct Shelf {
+    pub(super) kept: Mutex<Option<Kept>>,
+    /// Held by the one who reads the feed.
+    pub(super) reader: Arc<tokio::sync::Mutex<Reader>>,
+}
+
+pub(super) struct Kept {
+    pub(super) index: Arc<Index>,
+    /// What was committed before this moment is in it.
+    pub(super) since: Micros,
+    pub(super) used: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Reader {
+    /// Everything up to this stamp is in the index.
+    pub(super) seen: i64,
+    /// How often the feed was read from its beginning.
+    pub(super) loads: u64,
+    pub(super) is_building: bool,
+    /// The index as it was at a stamp, built in one go: the next to follow with.
+    pub(super) built: Option<(Index, i64)>,
+    pub(super) failed: Option<(Micros, SearchError)>,
+}
+
+impl Catalogue {
+    pub fn new(memory_mib: usize) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            bound: memory_mib << 20,
+            shelves: Mutex::default(),
+            turn: AtomicU64::new(0),
+            building: Semaphore::new(LOADS),
+            searching: Semaphore::new(cores),
+        }
+    }
+
+    pub(super) fn shelf(&self, workspace: WorkspaceId) -> Arc<Shelf> {
+        let mut shelves = hold(&self.shelves);
+        Arc::clone(shelves.entry(workspace).or_default())
+    }
+
+    /// Forgets the longest unused until all that are left fit; how many, and their bytes.
+    pub(super) fn make_room(&self) -> (usize, usize) {
+        let shelves = hold(&self.shelves);
+        let mut used: Vec<_> = shelves
+            .values()
+            .filter_map(|shelf| {
+                let kept = hold(&shelf.kept);
+                let kept = kept.as_ref()?;
+                Some((kept.used, kept.index.bytes(), shelf))
+            })
+            .collect();
+        used.sort_by_key(|(used, ..)| std::cmp::Reverse(*used));
+        let (mut count, mut bytes) = (0, 0);
+        for (_, size, shelf) in used {
+            if bytes + size > self.bound {
+                *hold(&shelf.kept) = None;
+            } else {
+                count += 1;
+                bytes += size;
+            }
+        }
+        (count, bytes)
+    }
+
+    pub(super) fn turn(&self) -> u64 {
+        self.turn.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl Shelf {
+    pub(super) fn index(&self) -> Option<Arc<Index>> {
+        let kept = hold(&self.kept);
+        kept.as_ref().map(|kept| Arc::clone(&kept.index))
+    }
+
+    /// The index, where the feed was asked within the second.
+    pub(super) fn fresh(&self, now: Micros, turn: u64) -> Option<Arc<Index>> {
+        let mut kept = hold(&self.kept);
+        let kept = kept.as_mut()?;
+        kept.used = turn;
+        let is_young = kept.since.is_recent(now, limits::SEARCH_FRESH_MICROS);
+        is_young.then(|| Arc::clone(&kept.index))
+    }
+}
+
+pub(super) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,116 @@
+//! Conversions that came to no end: why, and what becomes of the delivery.
+
+use super::backoff;
+use super::connections::ConnectionError;
+use super::state::Pipeline;
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::exchange::Problem;
+use crate::domain::plugin::RanWith;
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::plugin::CallError;
+use crate::store::ConversionResult;
+
+/// Why a delivery could not be converted.
+#[derive(Debug, thiserror::Error)]
+pub enum ConvertError {
+    /// The plugin could not be called, or failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    /// The plugin cannot say how this connection's senders prove themselves.
+    #[error("the plugin refuses the configuration: {}", .0.message)]
+    Configuration(Problem),
+}
+
+/// A result without items.
+pub fn empty(status: DeliveryStatus) -> ConversionResult {
+    ConversionResult {
+        status: Some(status),
+        items: vec![],
+        ran: None,
+        error: None,
+        notes: vec![],
+        attempts: 0,
+        next_attempt_at: None,
+        presented: None,
+    }
+}
+
+/// The delivery waits, and nobody is at fault.
+pub fn waits(reason: &str, attempts: u32, at: Micros) -> ConversionResult {
+    ConversionResult {
+        error: Some(reason.to_owned()),
+        attempts,
+        next_attempt_at: Some(at),
+        ..empty(DeliveryStatus::Queued)
+    }
+}
+
+/// A large conversion is done again by the worker and committed in parts: others
+/// wait for the store too.
+pub fn or_waits(pipeline: &Pipeline, result: ConversionResult) -> ConversionResult {
+    if !result.is_large() {
+        return result;
+    }
+    let reason = format!(
+        "it has {} items, which are taken in beside other work",
+        result.items.len()
+    );
+    waits(&reason, 0, pipeline.core.clock.now())
+}
+
+/// What a failed conversion leaves: waiting when it was not the plugin's fault,
+/// else failed and due again later, and parked after the third time on one digest.
+pub fn after_failure(
+    pipeline: &Pipeline,
+    error: &ConvertError,
+    ran: Option<RanWith>,
+    failures_before: u32,
+) -> ConversionResult {
+    let now = pipeline.core.clock.now();
+    match error {
+        ConvertError::Call(
+            CallError::Busy | CallError::ShuttingDown | CallError::OutOfTime { inline: true, .. },
+        ) => waits(&error.to_string(), failures_before, now),
+        // Failed, so that another version tries it at once.
+        ConvertError::Call(CallError::CircuitOpen { until, .. }) => ConversionResult {
+            ran,
+            error: Some(error.to_string()),
+            attempts: failures_before,
+            next_attempt_at: Some(*until),
+            ..empty(DeliveryStatus::Failed)
+        },
+        ConvertError::Connection(_) => waits(
+            &error.to_string(),
+            failures_before,
+            now.plus_seconds(pipeline.core.config.worker.backoff_first_seconds),
+        ),
+        ConvertError::Call(_) | ConvertError::Configuration(_) => {
+            let attempts = failures_before + 1;
+            let parked = attempts >= limits::ATTEMPTS_PER_DIGEST;
+            let mut result = empty(if parked {
+                DeliveryStatus::Parked
+            } else {
+                DeliveryStatus::Failed
+            });
+            result.ran = ran;
+            result.error = Some(error.to_string());
+            result.attempts = attempts;
+            result.next_attempt_at =
+                (!parked).then(|| now.plus_seconds(backoff_seconds(pipeline, attempts)));
+            result
+        }
+    }
+}
+
+/// Seconds until the worker's next attempt, after this many.
+pub fn backoff_seconds(pipeline: &Pipeline, attempts: u32) -> i64 {
+    let worker = &pipeline.core.config.worker;
+    backoff::doubled(
+        worker.backoff_first_seconds,
+        worker.backoff_longest_seconds,
+        attempts,
+    )
+}

@@ -1,0 +1,56 @@
+//! What holds a piece of work: a claim of limited time, and the commit of the result.
+
+use std::time::Duration;
+
+use super::parts;
+use super::state::Pipeline;
+use crate::clock;
+use crate::store::{Reconversion, StoreError, Write, Written};
+
+/// Until when this host may work on what it claimed, by a clock that counts suspension too.
+/// After that another host may have claimed the work.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    until: Duration,
+}
+
+impl Held {
+    pub fn for_seconds(seconds: i64) -> Self {
+        let lasts = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+        Self {
+            until: clock::boot() + lasts,
+        }
+    }
+
+    pub fn has_ended(self) -> bool {
+        clock::boot() >= self.until
+    }
+}
+
+/// Commits the result of a piece of work. If the store does not answer, the lease expires and
+/// the work is repeated; deduplication makes it one lead.
+pub async fn settle(pipeline: &Pipeline, write: Write) {
+    settled(
+        pipeline,
+        pipeline.core.writer.submit_background(write).await,
+    );
+}
+
+/// Commits the result of a conversion, in parts if it is large.
+pub async fn settle_conversion(pipeline: &Pipeline, conversion: Reconversion) {
+    settled(pipeline, parts::commit(pipeline, conversion).await);
+}
+
+fn settled(pipeline: &Pipeline, written: Result<Written, StoreError>) {
+    match written {
+        Ok(Written::Done(outcome)) => {
+            pipeline.core.metrics.delivery(outcome.status);
+            pipeline.core.metrics.quarantine_evicted(outcome.evicted);
+        }
+        Ok(_) => tracing::debug!("lease expired, another host has the work"),
+        Err(error) if error.is_told() => {}
+        Err(error) => {
+            tracing::warn!(%error, "result not committed, retrying after the lease expires")
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Stores from time to time when each key was last used.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::state::Pipeline;
+use crate::limits;
+
+/// Runs until the service ends.
+pub async fn run(pipeline: Arc<Pipeline>) {
+    loop {
+        let ends = tokio::select! {
+            () = tokio::time::sleep(Duration::from_secs(limits::KEY_USE_SECONDS)) => false,
+            () = pipeline.core.shutdown.ended() => true,
+        };
+        if let Err(error) = pipeline.keys.write_uses(&*pipeline.core.store).await
+            && !error.is_told()
+        {
+            tracing::warn!(%error, "last use of keys not stored");
+        }
+        if ends {
+            return;
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The API keys that requests present, cached for a second: a revoked key stops working within
+//! that time on every host. If the store cannot be asked, no key is accepted.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::core::Core;
+use crate::domain::id::KeyId;
+use crate::domain::time::Micros;
+use crate::limits;
+use crate::store::once::Once;
+use crate::store::{Caller, Store, StoreError};
+
+/// What the store said of keys within the last second, and which keys were used.
+#[derive(Default)]
+pub struct Keys {
+    believed: Mutex<Beliefs>,
+    asked: Once<[u8; 32], Option<Arc<Caller>>>,
+    used: Mutex<HashMap<KeyId, Micros>>,
+}
+
+/// Those that do not hold have a table of their own: guesses push out nothing good.
+/// Before any answer that is still believed.
+const LONG_AGO: Micros = Micros(-limits::KEY_BELIEVED_MICROS);
+
+#[derive(Default)]
+struct Beliefs {
+    /// Kept past their time, as keys that have been good.
+    good: HashMap<[u8; 32], (Micros, Arc<Caller>)>,
+    bad: HashMap<[u8; 32], Micros>,
+}
+
+impl Keys {
+    /// What the store says of a key, or said within the last second.
+    pub async fn known(
+        &self,
+        core: &Core,
+        digest: &[u8; 32],
+    ) -> Result<Option<Arc<Caller>>, StoreError> {
+        // Believed from before the question, so that no answer is believed too long.
+        let now = core.clock.now();
+        if let Some(known) = self.believed(digest, now) {
+            return Ok(known);
+        }
+        let question = async { Ok(core.store.authenticate(digest).await?.map(Arc::new)) };
+        let answer = self.asked.ask(digest, question).await?;
+        if answer.may_be_kept {
+            self.believe(*digest, now, answer.value.clone());
+        }
+        Ok(answer.value)
+    }
+
+    /// The outer `None`: nothing is known by now.
+    fn believed(&self, digest: &[u8; 32], now: Micros) -> Option<Option<Arc<Caller>>> {
+        let believed = self.beliefs();
+        let is_young = |since: &Micros| since.is_recent(now, limits::KEY_BELIEVED_MICROS);
+        match believed.good.get(digest) {
+            Some((since, caller)) => is_young(since).then(|| Some(Arc::clone(caller))),
+            None => believed
+                .bad
+                .get(digest)
+                .filter(|since| is_young(since))
+                .map(|_| None),
+        }
+    }
+
+    fn believe(&self, digest: [u8; 32], since: Micros, caller: Option<Arc<Caller>>) {
+        let mut believed = self.beliefs();
+        let Beliefs { good, bad } = &mut *believed;
+        match caller {
+            Some(caller) => {
+                bad.remove(&digest);
+                if good.len() >= limits::KEYS_BELIEVED {
+                    good.clear();
+                }
+                good.insert(digest, (since, caller));
+            }
+            None => {
+                good.remove(&digest);
+                if bad.len() >= limits::KEYS_BELIEVED {
+                    bad.clear();
+                }
+                bad.insert(digest, since);
+            }
+        }
+    }
+
+    /// Whether the store has said that it is good, and has not said otherwise since.
+    pub fn was_good(&self, digest: &[u8; 32]) -> bool {
+        self.beliefs().good.contains_key(digest)
+    }
+
+    fn beliefs(&self) -> MutexGuard<'_, Beliefs> {
+        self.believed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the store of every key anew: an operator changed something.
+    pub fn forget(&self) {
+        self.asked.forget();
+        let mut believed = self.beliefs();
+        believed.bad.clear();
+        // That a key was good keeps it from being taken for a guess.
+        for (since, _) in believed.good.values_mut() {
+            *since = LONG_AGO;
+        }
+    }
+
+    pub fn note_use(&self, caller: &Caller, now: Micros) {
+        let minute = Micros(now.0 - now.0.rem_euclid(Micros::MINUTE));
+        if caller
+            .key
+            .last_used_at
+            .is_none_or(|noted| noted.0 < minute.0)
+        {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            used.insert(caller.key.id, minute);
+        }
+    }
+
+    /// Writes down which keys were used since the last time.
+    pub async fn write_uses(&self, store: &dyn Store) -> Result<(), StoreError> {
+        let used: Vec<_> = {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            used.drain().collect()
+        };
+        if used.is_empty() {
+            return Ok(());
+        }
+        store.touch_keys(&used).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_believed_longer_than_a_second_or_from_the_future() {
+        let cache = Keys::default();
+        cache.believe([7; 32], Micros(10), None);
+        let known = |now| cache.believed(&[7; 32], Micros(now)).is_some();
+        assert!(known(10) && known(1_000_009));
+        assert!(!known(1_000_010) && !known(9));
+        assert!(cache.believed(&[8; 32], Micros(10)).is_none());
+    }
+
+    #[test]
+    fn what_is_believed_stays_bounded() {
+        let cache = Keys::default();
+        for number in 0..=limits::KEYS_BELIEVED {
+            let mut digest = [0; 32];
+            digest[..8].copy_from_slice(&number.to_be_bytes());
+            cache.believe(digest, Micros(0), None);
+        }
+        assert!(cache.beliefs().bad.len() <= limits::KEYS_BELIEVED);
+    }
+}

@@ -1,0 +1,221 @@
+//! How senders prove themselves: the checks of a connection, and what a sender presented, kept
+//! sealed so that it can be checked later.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+
+use super::check::{self, CheckError, Presented};
+use super::connections::Live;
+use super::failure::ConvertError;
+use super::mask::Mask;
+use super::state::Pipeline;
+use crate::domain::delivery::Body;
+use crate::domain::exchange::{Location, SenderChecks};
+use crate::domain::time::Micros;
+use crate::plugin::{Budget, Loaded};
+use crate::store::NewDelivery;
+
+/// How this connection's senders prove themselves, under this version.
+pub async fn checks(
+    pipeline: &Pipeline,
+    live: &Live,
+    plugin: &Arc<Loaded>,
+    budget: Budget,
+) -> Result<Arc<SenderChecks>, ConvertError> {
+    if let Some(checks) = live.checks_of(&plugin.digest) {
+        return Ok(checks);
+    }
+    let known = &pipeline.connections.declared;
+    if let Some(declared) = known.get(&live.connection, &plugin.digest) {
+        return Ok(live.with_own(&plugin.digest, &declared));
+    }
+    let lane = live.connection.id.as_str();
+    let ask = pipeline
+        .core
+        .plugins
+        .sender_checks(plugin, lane, &live.connection.config, budget);
+    let declared = pipeline
+        .core
+        .metrics
+        .calling(plugin, ask)
+        .await?
+        .map_err(ConvertError::Configuration)?;
+    let declared = known.keep(&live.connection, &plugin.digest, declared);
+    Ok(live.with_own(&plugin.digest, &declared))
+}
+
+/// A delivery as it came, with its secrets.
+pub struct Unmasked {
+    pub delivery: NewDelivery,
+    /// The address as the sender sees it, with the query.
+    pub public_url: String,
+    /// The bytes that came, when they were compressed: the headers speak of these.
+    pub sent: Option<Bytes>,
+}
+
+impl Unmasked {
+    pub fn verify(&self, checks: &SenderChecks, live: &Live) -> Result<(), CheckError> {
+        let delivery = &self.delivery;
+        let presented = Presented {
+            method: &delivery.method,
+            public_url: &self.public_url,
+            query: &delivery.query,
+            headers: &delivery.headers,
+            body: &delivery.body,
+            sent: self.sent.as_deref().unwrap_or(&delivery.body),
+        };
+        verify(presented, checks, live, delivery.received_at)
+    }
+
+    /// As a plugin and the store get it.
+    pub fn masked(self, carried: &SenderChecks, live: &Live) -> NewDelivery {
+        redacted(self.into_kept(), carried, live)
+    }
+
+    /// The delivery as it is kept until its sender is proven, and beside it,
+    /// sealed, what proves it.
+    pub fn put_away(
+        self,
+        pipeline: &Pipeline,
+        carried: &SenderChecks,
+        live: &Live,
+    ) -> (NewDelivery, Vec<u8>) {
+        let came = &self.delivery;
+        let mask = Mask::of(&live.secrets);
+        let carried = &carried.carried_secrets;
+        let body = mask.body(&came.body, carried);
+        let differs = body.as_ref().is_some_and(|masked| came.body != *masked);
+        let plain = serde_json::to_vec(&Evidence {
+            public_url: Cow::Borrowed(self.public_url.as_str()),
+            query: Cow::Borrowed(came.query.as_slice()),
+            headers: Cow::Borrowed(came.headers.as_slice()),
+            body: differs.then(|| STANDARD.encode(&came.body)),
+            sent: self.sent.clone(),
+        })
+        .expect("texts are always JSON");
+        let sealed = pipeline.core.sealer.seal(&plain, context(came).as_bytes());
+        (redacted_to(self.into_kept(), &mask, carried, body), sealed)
+    }
+
+    fn into_kept(self) -> NewDelivery {
+        let mut delivery = self.delivery;
+        if self.sent.is_some() {
+            // They speak of the bytes that came, and not of the body that is kept.
+            delivery.headers.retain(|(name, _)| {
+                !matches!(name.as_str(), "content-encoding" | "content-length")
+            });
+        }
+        delivery
+    }
+}
+
+/// What the sender presented, in full: sealed beside a delivery that could not
+/// be checked, so that it can be later.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub struct Evidence<'a> {
+    public_url: Cow<'a, str>,
+    query: Cow<'a, [(String, String)]>,
+    headers: Cow<'a, [(String, String)]>,
+    /// In base64, when something in it is masked where it is kept: a signature
+    /// is over the body as it came.
+    #[serde(default)]
+    body: Option<String>,
+    /// The bytes that came, when they were compressed.
+    #[serde(default, with = "in_base64")]
+    sent: Option<Bytes>,
+}
+
+impl Evidence<'static> {
+    pub fn open(pipeline: &Pipeline, delivery: &NewDelivery, sealed: &[u8]) -> Option<Self> {
+        let plain = pipeline
+            .core
+            .sealer
+            .open(sealed, context(delivery).as_bytes())
+            .ok()?;
+        serde_json::from_slice(&plain).ok()
+    }
+
+    pub fn verify(
+        &self,
+        checks: &SenderChecks,
+        live: &Live,
+        delivery: &NewDelivery,
+    ) -> Result<(), CheckError> {
+        let own = self
+            .body
+            .as_deref()
+            .and_then(|body| STANDARD.decode(body).ok())
+            .map(Body::from);
+        let body = own.as_ref().unwrap_or(&delivery.body);
+        let presented = Presented {
+            method: &delivery.method,
+            public_url: &self.public_url,
+            query: &self.query,
+            headers: &self.headers,
+            body,
+            sent: self.sent.as_deref().unwrap_or(body),
+        };
+        verify(presented, checks, live, delivery.received_at)
+    }
+}
+
+/// The time of signing was right when it was received, or never.
+fn verify(
+    presented: Presented<'_>,
+    checks: &SenderChecks,
+    live: &Live,
+    received_at: Micros,
+) -> Result<(), CheckError> {
+    check::verify(&checks.checks, &live.secrets, presented, received_at)
+}
+
+/// Bytes as a text of JSON, which they become when they are sealed and not before.
+mod in_base64 {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use bytes::Bytes;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, de};
+
+    pub fn serialize<S: Serializer>(bytes: &Option<Bytes>, to: S) -> Result<S::Ok, S::Error> {
+        let text = bytes.as_ref().map(|bytes| STANDARD.encode(bytes));
+        text.serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        let bytes = text.map(|text| STANDARD.decode(text).map(Bytes::from));
+        bytes.transpose().map_err(de::Error::custom)
+    }
+}
+
+fn context(delivery: &NewDelivery) -> String {
+    format!("presented:{}", delivery.id)
+}
+
+/// The delivery as it is kept: credentials masked.
+pub fn redacted(delivery: NewDelivery, carried: &SenderChecks, live: &Live) -> NewDelivery {
+    let mask = Mask::of(&live.secrets);
+    let carried = &carried.carried_secrets;
+    let body = mask.body(&delivery.body, carried);
+    redacted_to(delivery, &mask, carried, body)
+}
+
+/// The same, where it is known what the body becomes, if it does not stay.
+fn redacted_to(
+    mut delivery: NewDelivery,
+    mask: &Mask<'_>,
+    carried: &[Location],
+    body: Option<Vec<u8>>,
+) -> NewDelivery {
+    mask.own(&mut delivery.path);
+    mask.pairs("query", &mut delivery.query, carried);
+    mask.pairs("header", &mut delivery.headers, carried);
+    if let Some(body) = body {
+        delivery.body = body.into();
+    }
+    delivery
+}

@@ -1,0 +1,28 @@
+//! What runs beside the requests.
+
+use std::sync::Arc;
+
+use super::state::Pipeline;
+use super::{deploy, fleet, redrive, rollup, sweep, templates, unanswered, worker};
+use crate::shutdown::Shutdown;
+
+/// Starts what runs beside the requests: the worker, the periodic jobs, the inbox, and
+/// what was cut short by the last stop.
+pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> Vec<tokio::task::JoinHandle<()>> {
+    let mut tasks = vec![
+        tokio::spawn(worker::run(Arc::clone(pipeline), shutdown.clone())),
+        tokio::spawn(sweep::run(Arc::clone(pipeline), shutdown.clone())),
+        tokio::spawn(templates::run(Arc::clone(pipeline), shutdown.clone())),
+        tokio::spawn(unanswered::run(Arc::clone(pipeline), shutdown.clone())),
+        tokio::spawn(rollup::run(Arc::clone(pipeline), shutdown.clone())),
+        pipeline.core.spawn(redrive::resume(Arc::clone(pipeline))),
+    ];
+    tasks.extend(fleet::start(pipeline, shutdown));
+    if !pipeline.core.config.plugins.inbox.is_empty() {
+        tasks.push(tokio::spawn(deploy::watch_inbox(
+            Arc::clone(pipeline),
+            shutdown.clone(),
+        )));
+    }
+    tasks
+}

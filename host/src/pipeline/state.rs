@@ -1,0 +1,64 @@
+//! What the stories remember between requests.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use super::catalogue::shelves::Catalogue;
+use super::connections::Connections;
+use super::fleet::state::Fleet;
+use super::keys::Keys;
+use super::rollup::state::Rollup;
+use super::templates::lists::Templates;
+use super::turns::Turns;
+use super::waiting::Waiting;
+use crate::core::Core;
+use crate::domain::id::ConnectionId;
+use crate::limits;
+
+/// What the stories share, one per host, over the [`Core`].
+pub struct Pipeline {
+    pub core: Arc<Core>,
+    pub catalogue: Catalogue,
+    pub connections: Connections,
+    /// This host among those that work on the same store.
+    pub fleet: Fleet,
+    pub keys: Keys,
+    pub rollup: Rollup,
+    pub templates: Templates,
+    pub turns: Turns,
+    /// Work was stored that is due now.
+    pub(super) wake: Notify,
+    pub waiting: Waiting,
+    /// Activations happen one at a time.
+    pub(super) deploying: tokio::sync::Mutex<()>,
+}
+
+impl Pipeline {
+    pub fn new(core: Arc<Core>) -> Self {
+        let (config, store) = (&core.config, &core.store);
+        Self {
+            catalogue: Catalogue::new(config.search.memory_mib),
+            turns: Turns::new(limits::TURNS_PER_WRITE * store.writes_of_one()),
+            connections: Connections::new(Arc::clone(store), Arc::clone(&core.sealer)),
+            fleet: Fleet::new(&config.server, core.clock.now()),
+            keys: Keys::default(),
+            rollup: Rollup::default(),
+            templates: Templates::default(),
+            wake: Notify::new(),
+            waiting: Waiting::default(),
+            deploying: tokio::sync::Mutex::new(()),
+            core,
+        }
+    }
+
+    /// Something is due: the worker looks at once.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    pub(super) fn one_more_waits(&self, connection: &ConnectionId) {
+        self.waiting.one_more(connection);
+        self.wake();
+    }
+}

@@ -1,0 +1,60 @@
+//! The lists in memory.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::domain::id::ConnectionId;
+use crate::store::TemplateList;
+use crate::store::once::Once;
+
+/// How long what the store said of a list stands.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Lists in memory: past it the cache starts anew.
+const ENTRIES: usize = 1_000;
+
+/// The lists as last seen. One per host.
+#[derive(Default)]
+pub struct Templates {
+    pub(super) lists: Mutex<HashMap<ConnectionId, (Instant, Arc<TemplateList>)>>,
+    pub(super) asked: Once<ConnectionId, Arc<TemplateList>>,
+    /// One asking of a provider at a time for each instance.
+    pub(super) syncing: Mutex<HashMap<ConnectionId, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+impl Templates {
+    /// Somebody changed what instances there are, or their lists.
+    pub fn forget(&self) {
+        self.asked.forget();
+        self.lists().clear();
+    }
+
+    pub(super) fn known(&self, id: &ConnectionId) -> Option<Arc<TemplateList>> {
+        let lists = self.lists();
+        let (since, list) = lists.get(id)?;
+        (since.elapsed() < FRESH).then(|| Arc::clone(list))
+    }
+
+    pub(super) fn keep(&self, id: &ConnectionId, list: &Arc<TemplateList>) {
+        let mut lists = self.lists();
+        if lists.len() >= ENTRIES {
+            lists.clear();
+        }
+        lists.insert(id.clone(), (Instant::now(), Arc::clone(list)));
+    }
+
+    pub(super) fn turn(&self, id: &ConnectionId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        if syncing.len() >= ENTRIES {
+            syncing.retain(|_, turn| Arc::strong_count(turn) > 1);
+        }
+        Arc::clone(syncing.entry(id.clone()).or_default())
+    }
+
+    pub(super) fn lists(
+        &self,
+    ) -> MutexGuard<'_, HashMap<ConnectionId, (Instant, Arc<TemplateList>)>> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
