@@ -13,7 +13,7 @@ use crate::seal::Sealer;
 use crate::shutdown::Shutdown;
 use crate::store::Store;
 
-/// One host, whole.
+/// One complete host.
 #[derive(Clone)]
 pub struct App {
     pub core: Arc<Core>,
@@ -22,8 +22,7 @@ pub struct App {
 }
 
 impl App {
-    /// Puts the layers together. Nothing runs yet but the writer and the threads of the
-    /// plugins.
+    /// Assembles the layers. Only the writer and the threads of the plugins run after it.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! What everything above the store and the plugins needs. It knows neither HTTP nor the
-//! pipeline.
+//! The base layer that everything above the store and the plugins shares. It knows neither
+//! HTTP nor the pipeline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,14 +25,14 @@ pub struct Core {
     pub writer: Writer,
     pub sealer: Arc<Sealer>,
     pub plugins: Plugins,
-    /// Makes the calls to the outside.
+    /// Makes the outgoing calls.
     pub egress: Egress,
     pub metrics: Arc<Metrics>,
     pub shutdown: Shutdown,
 }
 
 impl Core {
-    /// Puts the parts together, and starts the writer and the threads of the plugins.
+    /// Assembles the parts, and starts the writer and the threads of the plugins.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Core {
         Ok(Self {
             writer: Writer::watched(Arc::clone(&store), config.store.writes_per_commit, {
                 let metrics = Arc::clone(&metrics);
-                move |commit| metrics.commit(commit)
+                move |commit| metrics.store.commit(commit)
             }),
             egress: Egress::new(Duration::from_secs(config.worker.fetch_seconds)),
             plugins,
@@ -70,7 +70,7 @@ impl Core {
         F::Output: Send + 'static,
     {
         let hold = self.shutdown.hold();
-        // A task is moved a few times before it is where it stays, and this is large.
+        // Boxed, because spawning moves the future several times, and this one is large.
         let work = Box::pin(work);
         tokio::spawn(async move {
             let output = work.await;

@@ -219,7 +219,7 @@ impl Sealer {
         let key = std::iter::once(&self.current)
             .chain(&self.old)
             .find(|key| key.id == id)
-            .ok_or_else(|| OpenError::UnknownKey(hex::of(id)))?;
+            .ok_or_else(|| OpenError::UnknownKey(hex::encode(id)))?;
         let nonce: [u8; NONCE_BYTES] = nonce.try_into().expect("the slice has this length");
         key.cipher
             .decrypt(
@@ -262,7 +262,7 @@ impl Sealer {
         let mut mac = Hmac::<Sha256>::new_from_slice(&*self.current.fingerprint)
             .expect("HMAC takes a key of any length");
         mac.update(bytes);
-        hex::of(&mac.finalize().into_bytes())
+        hex::encode(&mac.finalize().into_bytes())
     }
 }
 
@@ -364,7 +364,7 @@ impl Key {
     }
 
     fn name(&self) -> String {
-        hex::of(&self.id)
+        hex::encode(&self.id)
     }
 }
 

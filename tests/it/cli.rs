@@ -348,7 +348,7 @@ async fn a_refusal_says_what_to_do(on: On) {
             "nothing was changed",
         ],
     );
-    check(&["plugin", "rollback", "mapping"], &["served before"]);
+    check(&["plugin", "rollback", "mapping"], &["was active before"]);
     check(
         &["plugin", "activate", file.to_str().unwrap()],
         &["not WebAssembly"],

@@ -124,7 +124,7 @@ impl Bot {
         let due = self
             .host
             .store()
-            .claim(&leadhost::store::Turns::of(10), now, now.plus_seconds(60))
+            .claim(&leadhost::store::Turns::new(10), now, now.plus_seconds(60))
             .await;
         let due = due.expect("a store");
         assert!(due.is_empty(), "{due:?}");

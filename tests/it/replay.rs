@@ -205,7 +205,7 @@ async fn a_converter_that_fails_at_a_kept_answer_changes_nothing(on: On) {
     let fetched = Fetched::by(on, "fetch-leads").await;
     let before = fetched.host.stored(fetched.delivery).await;
     for (word, reason) in [
-        ("fetch-and-fail", "the converter says: as asked"),
+        ("fetch-and-fail", "the converter reports: as asked"),
         ("fetch-and-trap", "the plugin call failed"),
     ] {
         fetched.host.declare(&pointer(word, &fetched.double)).await;

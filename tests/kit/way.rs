@@ -333,7 +333,7 @@ impl Host {
 
     /// Compiling takes longest: the code that an earlier host compiled is reused.
     fn know_compiled(&self, wasm: &[u8]) {
-        let digest = Digest::of(wasm).to_string();
+        let digest = Digest::compute(wasm).to_string();
         for file in files(&shared()) {
             let name = name_of(&file);
             if name.starts_with(&digest) {

@@ -42,8 +42,8 @@ pub struct Backup {
 impl Backup {
     pub async fn run(self) -> Result<(), Failure> {
         let config = self.configuration()?;
-        let location =
-            Location::of(&config.store).map_err(|error| Failure::new(error.to_string()))?;
+        let location = Location::from_config(&config.store)
+            .map_err(|error| Failure::new(error.to_string()))?;
         let file = match location {
             Location::File(file) => file,
             Location::Postgres { url, .. } => {
@@ -65,7 +65,7 @@ impl Backup {
         drop(progress);
         let done = done.map_err(|error| Failure::new(error.to_string()))?;
         let took = started.elapsed();
-        let key = Key::of(&config.store.data_dir, &Environment::read());
+        let key = Key::find(&config.store.data_dir, &Environment::read());
         if self.json {
             say_json(&json!({
                 "from": file,
@@ -144,7 +144,7 @@ struct Key {
 }
 
 impl Key {
-    fn of(folder: &Path, environment: &Environment) -> Self {
+    fn find(folder: &Path, environment: &Environment) -> Self {
         Self {
             id: seal::marker(folder).ok().flatten(),
             place: match environment.key {

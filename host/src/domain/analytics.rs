@@ -1,15 +1,15 @@
-//! What analytics counts: measures of a metric set, by the quarter of an hour in
-//! which a thing began and by who handled it.
+//! Definitions of the counts that analytics keeps: the measures of each metric set, by the
+//! quarter of an hour in which a thing began and by who handled it.
 //!
-//! Every measure of a thing is counted where the thing began, so that answered is
-//! never more than started, and a rate is a true share.
+//! Every measure of a thing is counted in the quarter in which the thing began. So
+//! `answered` never exceeds `started`, and a rate is a true share.
 
 use super::id::AgentId;
 use super::row::Entity;
 use super::time::Micros;
 use super::zone::Day;
 
-/// What is counted together, from one feed.
+/// A group of measures that one feed gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MetricSet {
     Conversations,
@@ -26,11 +26,11 @@ impl MetricSet {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|set| set.as_str() == text)
     }
 
-    /// The job that counts it, as freshness names it.
+    /// The job that counts this set, as the freshness report names it.
     pub fn job(self) -> &'static str {
         match self {
             Self::Conversations => "conversations_rollup",
@@ -38,7 +38,7 @@ impl MetricSet {
         }
     }
 
-    /// The number that stands for it in the store. Never reused.
+    /// The number of this set in the store. Never reused.
     pub const fn code(self) -> u8 {
         match self {
             Self::Conversations => 1,
@@ -52,7 +52,7 @@ impl MetricSet {
             .find(|set| i64::from(set.code()) == code)
     }
 
-    /// The feed that tells what changed.
+    /// The feed that reports the changes.
     pub fn entity(self) -> Entity {
         match self {
             Self::Conversations => Entity::Conversations,
@@ -60,7 +60,8 @@ impl MetricSet {
         }
     }
 
-    /// The names of its measures, in the order of [`Counts`]. The first counts every thing.
+    /// The names of its measures, in the order of [`Counts`]. The first one counts every
+    /// thing.
     pub fn measures(self) -> &'static [&'static str] {
         match self {
             Self::Conversations => &[
@@ -75,10 +76,10 @@ impl MetricSet {
     }
 }
 
-/// As many as the metric set with the most measures has.
+/// The number of measures of the metric set that has the most.
 pub const MEASURES: usize = 5;
 
-/// How often each measure was met; those that a set does not have are 0.
+/// The count of each measure; measures that a set does not have are 0.
 pub type Counts = [i64; MEASURES];
 
 /// Adds `sign` times the counts.
@@ -88,26 +89,26 @@ pub fn add(to: &mut Counts, counts: &Counts, sign: i64) {
     }
 }
 
-/// A quarter of an hour, counted from 1970-01-01T00:00Z. Local days of all zones
-/// have begun with one since 1973.
+/// A quarter of an hour, counted from 1970-01-01T00:00Z. The local days of all zones have
+/// begun with one since 1973.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub i32);
 
 impl Slot {
     pub const MICROS: i64 = 15 * Micros::MINUTE;
-    /// Less than any that something begins in.
+    /// Less than every slot in which something begins.
     pub const BEGINNING: Self = Self(i32::MIN);
-    /// Greater than any that something begins in.
+    /// Greater than every slot in which something begins.
     pub const END: Self = Self(i32::MAX);
 
-    /// The one that the instant is in.
-    pub fn of(instant: Micros) -> Self {
+    /// Returns the slot that contains the instant.
+    pub fn containing(instant: Micros) -> Self {
         Self(i32::try_from(instant.0.div_euclid(Self::MICROS)).unwrap_or(i32::MAX))
     }
 
-    /// The first that begins at the instant or later.
+    /// Returns the first slot that begins at the instant or later.
     pub fn from(instant: Micros) -> Self {
-        Self::of(instant.plus(Self::MICROS - 1))
+        Self::containing(instant.plus(Self::MICROS - 1))
     }
 
     pub fn start(self) -> Micros {
@@ -115,11 +116,12 @@ impl Slot {
     }
 }
 
-/// Characters of a source that counts are told apart by: an index is on it.
+/// Characters of a source by which counts are kept apart. The bound exists because an index
+/// is on the source.
 pub const SOURCE_CHARACTERS: usize = 255;
 
-/// By what the counts can be told apart; an empty source counts as none, and a long
-/// one by its beginning ([`source`]).
+/// The dimensions of a count. An empty source counts as none, and a long one is cut
+/// ([`source`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     pub agent_type: Option<String>,
@@ -128,7 +130,7 @@ pub struct Key {
 }
 
 impl Key {
-    pub fn of(agent_type: Option<String>, agent: Option<i64>, source: Option<String>) -> Self {
+    pub fn new(agent_type: Option<String>, agent: Option<i64>, source: Option<String>) -> Self {
         let some = |text: Option<String>| text.filter(|text| !text.is_empty());
         Self {
             agent_type: some(agent_type),
@@ -137,7 +139,7 @@ impl Key {
         }
     }
 
-    /// As a store keeps it: '' and 0 stand for none.
+    /// The key as a store keeps it: '' and 0 stand for none.
     pub fn stored(&self) -> (&str, i64, &str) {
         (
             self.agent_type.as_deref().unwrap_or_default(),
@@ -147,8 +149,8 @@ impl Key {
     }
 }
 
-/// As much of a source as counts are told apart by. What leads say of theirs has no
-/// bound of its own, and an index of a store takes no key of some thousand bytes.
+/// Cuts a source to [`SOURCE_CHARACTERS`]. The source of a lead has no bound of its own,
+/// and an index of a store takes no key of some thousand bytes.
 pub fn source(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(SOURCE_CHARACTERS) {
         text.truncate(end);
@@ -156,13 +158,13 @@ pub fn source(mut text: String) -> String {
     text
 }
 
-/// What one thing adds: one to each measure whose bit is set.
+/// The contribution of one thing: one to each measure whose bit is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured(pub u8);
 
 impl Measured {
-    /// Of the measures in their order.
-    pub fn of(met: &[bool]) -> Self {
+    /// Takes one flag for each measure, in their order.
+    pub fn from_flags(met: &[bool]) -> Self {
         let bits = met.iter().enumerate();
         Self(bits.fold(0, |bits, (place, met)| bits | (u8::from(*met) << place)))
     }
@@ -172,11 +174,11 @@ impl Measured {
     }
 }
 
-/// How long a bucket of the answer is.
+/// The length of a bucket of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granularity {
     Day,
-    /// From Monday.
+    /// Begins on Monday.
     Week,
     Month,
 }
@@ -192,11 +194,11 @@ impl Granularity {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.as_str() == text)
     }
 
-    /// The bucket of a day, by its first day.
+    /// Returns the bucket of a day, as its first day.
     pub fn period(self, day: Day) -> Day {
         match self {
             Self::Day => day,
@@ -205,7 +207,7 @@ impl Granularity {
         }
     }
 
-    /// The bucket that follows one.
+    /// Returns the next bucket.
     pub fn after(self, period: Day) -> Day {
         match self {
             Self::Day => period.plus(1),
@@ -221,7 +223,7 @@ mod tests {
 
     #[test]
     fn measures_are_bits_in_their_order() {
-        let measured = Measured::of(&[true, false, true]);
+        let measured = Measured::from_flags(&[true, false, true]);
         assert_eq!(measured.counts(), [1, 0, 1, 0, 0]);
         for set in MetricSet::ALL {
             assert!(set.measures().len() <= MEASURES);
@@ -229,18 +231,18 @@ mod tests {
     }
 
     #[test]
-    fn a_source_counts_by_its_beginning() {
+    fn a_long_source_is_cut() {
         let long = "é".repeat(SOURCE_CHARACTERS);
         assert_eq!(source(long.clone()), long);
         assert_eq!(source(format!("{long}é")), long);
-        let key = Key::of(None, None, Some(format!("{long} and more")));
+        let key = Key::new(None, None, Some(format!("{long} and more")));
         assert_eq!(key.source, Some(long));
     }
 
     #[test]
     fn an_instant_is_in_its_quarter_of_an_hour() {
-        assert_eq!(Slot::of(Micros(-1)), Slot(-1));
-        assert_eq!(Slot::of(Micros(Slot::MICROS)), Slot(1));
+        assert_eq!(Slot::containing(Micros(-1)), Slot(-1));
+        assert_eq!(Slot::containing(Micros(Slot::MICROS)), Slot(1));
         assert_eq!(Slot::from(Micros(1)), Slot(1));
         assert_eq!(Slot::from(Micros(0)), Slot(0));
         assert_eq!(Slot(3).start(), Micros(3 * Slot::MICROS));

@@ -1,6 +1,6 @@
-//! What passes between the host and a channel's adapter, in the domain's words:
-//! a template send and its answer, the events of a webhook, the list of
-//! templates. The contract's own types stop at `plugin/abi`.
+//! The types that pass between the host and a channel's adapter: a template send and its
+//! answer, the events of a webhook, the list of templates. The types of the contract do not
+//! leave `plugin/abi`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use super::exchange::{HttpRequest, Pairs, Problem, Reply};
 pub struct TemplateSend {
     /// The host's own id of the message.
     pub message_id: String,
-    /// E.164, or the recipient as the provider named it before.
+    /// E.164, or the provider's own name of the recipient if it is known.
     pub recipient: String,
     /// JSON text in the shape of the interface: name, language, components.
     pub template: String,
@@ -20,7 +20,7 @@ pub struct TemplateSend {
     pub context: Pairs,
 }
 
-/// How an adapter sends.
+/// The next step of a send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendStep {
     Call(Box<HttpRequest>),
@@ -31,14 +31,15 @@ pub enum SendStep {
 pub enum SendAnswer {
     Accepted(Accepted),
     Refused(Refused),
-    /// The provider may or may not have taken it, and why nobody knows.
+    /// The provider may or may not have accepted the message. The text says why that is not
+    /// known.
     Unknown(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
     pub external_ids: Vec<String>,
-    /// The recipient as the provider names it.
+    /// The provider's name of the recipient.
     pub recipient_id: Option<String>,
     /// `accepted`, `held`, `sent`, `delivered`, or the provider's own word.
     pub status: String,
@@ -54,33 +55,33 @@ pub struct Refused {
     pub retry_after_seconds: Option<u32>,
 }
 
-/// Whose matter a refusal is, which decides what happens next.
+/// The class of a refusal, which decides what happens next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
-    /// The parameters; final.
+    /// A parameter is wrong; final.
     Request,
-    /// Paused, rejected or not as its text demands; final.
+    /// The template is paused, rejected, or differs from what its text requires; final.
     Template,
     /// The provider has no such template; final.
     UnknownTemplate,
-    /// Cannot be reached; final.
+    /// The recipient cannot be reached; final.
     Recipient,
-    /// Only an answer is allowed now; final.
+    /// Only a reply is allowed now; final.
     Window,
-    /// The contact wants no more messages; final, and it is banned.
+    /// The contact opted out; final, and the contact is banned.
     OptOut,
     ThrottledRecipient,
     ThrottledNumber,
     ThrottledAccount,
     Transient,
-    /// Blocked, unpaid: the instance is paused, the message kept.
+    /// The account is blocked or unpaid: the instance is paused, the message is kept.
     Account,
-    /// Token, permission: the instance is paused, the message kept.
+    /// The token or a permission is wrong: the instance is paused, the message is kept.
     Connection,
-    /// It waited longer than messages are kept; the host's own, final.
+    /// The message waited longer than messages are kept; set by the host, final.
     Expired,
-    /// An operator does not count on it any more; the host's own, final.
+    /// An operator gave the message up; set by the host, final.
     GivenUp,
 }
 
@@ -122,15 +123,15 @@ impl Category {
     }
 
     /// An adapter's word; one that is not known counts as `request`.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self::ALL
             .into_iter()
             .find(|category| category.as_str() == text)
             .unwrap_or(Self::Request)
     }
 
-    /// The code of an error of this class: its own, or the word of the class, so that
-    /// every failure is found by a code.
+    /// Returns the code of an error of this class: its own, or the name of the class if it
+    /// has none, so that every failure has a code.
     pub fn code(self, own: String) -> String {
         if own.is_empty() {
             self.as_str().to_owned()
@@ -139,7 +140,7 @@ impl Category {
         }
     }
 
-    /// Whether the message may still go out later.
+    /// Returns whether the message may still go out later.
     pub fn is_kept(self) -> bool {
         matches!(
             self,
@@ -153,11 +154,11 @@ impl Category {
     }
 }
 
-/// An error that a provider reports of a message, in a status or as a refusal.
+/// An error that a provider reports for a message, in a status or as a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelError {
     pub code: String,
-    // What is not said leaves no key.
+    // Empty texts are left out of the JSON.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -168,8 +169,8 @@ pub struct ChannelError {
 }
 
 impl ChannelError {
-    /// Code, title and description in one line. Many providers give one sentence
-    /// as both: it is said once.
+    /// Returns code, title and description in one line. Many providers give the same
+    /// sentence as title and description; it is repeated only once.
     pub fn in_words(&self) -> String {
         let title = Some(self.title.as_str());
         let title = title.filter(|title| !self.description.contains(title));
@@ -186,7 +187,7 @@ impl ChannelError {
     }
 }
 
-/// What a provider's webhook holds.
+/// The contents of a provider's webhook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Webhook {
     pub events: Vec<ChannelEvent>,
@@ -210,7 +211,7 @@ pub enum EventBody {
     Invalid(Problem),
 }
 
-/// Times are texts as the adapter gave them; the host reads them.
+/// Times are texts as the adapter gave them; the host parses them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusUpdate {
     pub external_id: String,
@@ -238,7 +239,7 @@ pub struct InboundMessage {
 pub struct TemplateChange {
     pub name: String,
     pub language: String,
-    /// Empty: the list is to be asked for again.
+    /// Empty: the list must be requested again.
     pub status: String,
     pub reason: String,
 }
@@ -253,16 +254,16 @@ pub struct ContactChange {
     pub occurred_at: Option<String>,
 }
 
-/// What a send must fill.
+/// A placeholder that a send must fill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placeholder {
     /// `header`, `body`, `button`.
     pub component: String,
-    /// Of a button, from 0.
+    /// The index of a button, from 0.
     pub index: u32,
     /// `text`, `document`, `image`, `video`.
     pub kind: String,
-    /// Empty where the provider counts its placeholders.
+    /// Empty if the provider's placeholders are numbered.
     pub name: String,
 }
 
@@ -277,7 +278,7 @@ pub struct Template {
     pub reason: String,
     pub text: String,
     pub placeholders: Vec<Placeholder>,
-    /// As the provider writes them: JSON text.
+    /// The components as the provider writes them: JSON text.
     pub components: String,
 }
 
@@ -295,12 +296,12 @@ pub struct TemplatePage {
     pub next: Option<Box<HttpRequest>>,
 }
 
-/// How the list of templates comes about.
+/// The next step of reading the list of templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplateStep {
     Call(Box<HttpRequest>),
     Page(TemplatePage),
-    /// There is no list: templates are not checked before they are sent.
+    /// The provider has no list: templates are not checked before they are sent.
     Unlisted,
 }
 
@@ -309,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_that_a_provider_gives_twice_is_said_once() {
+    fn a_title_that_equals_the_description_is_not_repeated() {
         let check = |code: &str, title: &str, description: &str, expect: &str| {
             let error = ChannelError {
                 code: code.to_owned(),

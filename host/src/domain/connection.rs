@@ -1,7 +1,6 @@
-//! A connection: a source bound to a workspace, a converter and an agent; or an
-//! instance bound to a channel's adapter, whose webhooks come to it. What holds
-//! for the one (sealed secrets, checks of the sender, the allow-list, routes, a
-//! pause) holds for the other.
+//! A connection: a source bound to a workspace, a converter and an agent; or an instance bound
+//! to a channel's adapter, which receives the channel's webhooks. Sealed secrets, sender
+//! checks, the allow-list, routes and pauses work the same for both.
 
 use std::collections::BTreeMap;
 
@@ -12,58 +11,59 @@ use super::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use super::time::Micros;
 use super::workspace::AgentKind;
 
-/// The name in a route under which a whole account is meant: limits, payments and
-/// templates are shared by all channels that name the same one.
+/// The route name that stands for a whole account: all channels that name the same account
+/// share its limits, payments and templates.
 pub const ACCOUNT_ROUTE: &str = "account";
 
-/// A connection as stored. Its secrets are sealed: this type can be shown.
+/// A connection as stored. Its secrets are sealed, so this type can be shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
-    /// Of a channel: the token in the address of its webhooks.
+    /// For a channel, the token in the address of its webhooks.
     pub id: ConnectionId,
     pub kind: ConnectionKind,
     pub workspace: WorkspaceId,
-    /// Of a source, whose partner it is; a channel is the workspace's own.
+    /// The partner of a source. `None` for a channel, which belongs to the workspace.
     pub partner: Option<PartnerId>,
-    /// Unique within the workspace and kind; of a channel the instance's name.
+    /// Unique within the workspace and kind; for a channel, the instance's name.
     pub name: String,
-    /// Name of the converter or adapter whose active version serves it.
+    /// The name of the converter or adapter whose active version is called.
     pub plugin: String,
     /// Valid under the plugin's schema when it was applied.
     pub config: String,
     /// Grows with every change of configuration or secrets.
     pub config_version: i64,
-    /// Of a source, whose deals its leads become; none: the workspace's first
-    /// agent. Of a channel, the instance.
+    /// For a source, the agent that gets its deals; `None` means the workspace's first agent.
+    /// For a channel, the instance.
     pub agent: Option<AgentId>,
-    /// Where its calls may go.
+    /// The hosts that its calls may reach.
     pub allow: Vec<AllowedHost>,
-    /// Checks beside those that its plugin declares.
+    /// Sender checks in addition to those that its plugin declares.
     pub checks: Vec<SenderCheck>,
-    /// Route values that lead here from other connections of the workspace.
+    /// Route values for which other connections of the workspace route to this one.
     pub routes: BTreeMap<String, Vec<String>>,
-    /// Names of the secrets that it has, sealed in the store.
+    /// The names of its secrets, which are sealed in the store.
     pub secrets: Vec<String>,
-    /// The sealed secrets: JSON object of name and value under the sealing key.
+    /// The sealed secrets: a JSON object of names and values, encrypted with the sealing key.
     pub sealed: Vec<u8>,
-    /// ISO 3166 alpha-2, how to read its phones.
+    /// ISO 3166 alpha-2: the region for phones without a country code.
     pub region: String,
-    /// IANA name.
+    /// Name in the IANA database.
     pub time_zone: String,
-    /// Recognise repeats without an external id by contact, listing and message for 10 minutes.
+    /// If true, leads without an external id are duplicates within 10 minutes if contact,
+    /// listing and message are the same.
     pub dedupe_by_content: bool,
     pub settings: Settings,
-    /// Fetching and sending are paused since then, and why.
+    /// Since when, and why, fetching and sending are paused.
     pub paused: Option<Pause>,
 }
 
-/// What is at the other end.
+/// The kind of system at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConnectionKind {
-    /// Leads come in, through a converter.
+    /// Sends leads, through a converter.
     Source,
-    /// Messages go out and come back, through an adapter.
+    /// Sends and receives messages, through an adapter.
     Channel,
 }
 
@@ -75,40 +75,40 @@ impl ConnectionKind {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         [Self::Source, Self::Channel]
             .into_iter()
             .find(|kind| kind.as_str() == text)
     }
 }
 
-/// Stands for every origin.
+/// Allows every origin.
 pub const ANY_ORIGIN: &str = "*";
 
-/// What an operator sets beside the plugin's own configuration. Kept as JSON.
+/// Settings that an operator makes in addition to the plugin's configuration. Stored as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Settings {
-    /// Of a source: what a new lead is sent.
+    /// Sources: the greeting of a new lead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub greeting: Option<Greeting>,
-    /// Secrets that the plugin's replies and handshakes may tell to whoever asks.
+    /// Secrets that the plugin's replies and handshakes may reveal to every caller.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reply_secrets: Vec<String>,
-    /// Of a source: the origins whose pages may post to it from a browser.
+    /// Sources: the origins whose pages may post to it from a browser.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<String>,
-    /// Of a channel: seconds after which a conversation without an answer is `no_response`.
+    /// Channels: seconds after which a conversation without an answer becomes `no_response`.
     pub unanswered_seconds: i64,
-    /// Of a channel: seconds without a message after which a conversation closes.
+    /// Channels: seconds without a message after which a conversation closes.
     pub idle_seconds: i64,
-    /// Of a channel: seconds after which a message that could not be sent is given up.
+    /// Channels: seconds after which a message that could not be sent is given up.
     pub kept_seconds: i64,
-    /// Of a channel: the language of a template that has several and none is named.
+    /// Channels: the language of a template that exists in several, if the request names none.
     pub language: String,
-    /// Of a channel: its name, as exported and in contacts' keys: `whatsapp`.
+    /// Channels: the channel's name in exports and in the keys of contacts, such as `whatsapp`.
     pub channel: String,
-    /// Of a channel: who answers for the instance.
+    /// Channels: the kind of agent behind the instance.
     pub agent_kind: AgentKind,
 }
 
@@ -128,21 +128,21 @@ impl Default for Settings {
     }
 }
 
-/// What a new lead of a source is sent, in the commit that makes its deal.
+/// The template message that a new lead of a source gets, in the commit that creates its deal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Greeting {
     /// The instance's name.
     pub instance: String,
     pub template: String,
-    /// None: the only one that is approved, or the channel's.
+    /// `None`: the only approved language, or the channel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// The body's parameters, in order, in which `{name}`, `{firstName}`,
-    /// `{listing}`, `{message}` and `{source}` stand for what the lead says.
+    /// The parameters of the body, in order. `{name}`, `{firstName}`, `{listing}`, `{message}`
+    /// and `{source}` are replaced by the lead's values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<String>,
-    /// Transferred to people when it is not answered in time.
+    /// Hand the conversation to people if it is not answered in time.
     pub transfer: bool,
 }
 
@@ -153,14 +153,14 @@ pub struct Pause {
     pub reason: String,
 }
 
-/// A host that fetches may go to.
+/// A host that the calls of a connection may reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllowedHost {
     /// `https` or `http`.
     pub scheme: String,
-    /// Host, with the port if it is not the scheme's own; lower case.
+    /// The host in lower case, with the port if it is not the scheme's default.
     pub authority: String,
-    /// The operator allows private and loopback addresses behind this name.
+    /// The operator allows private and loopback addresses for this name.
     #[serde(default)]
     pub private: bool,
 }

@@ -1,15 +1,15 @@
-//! Who a lead is about: what makes two leads the same person.
+//! The person of a lead, and the keys by which two leads belong to the same person.
 
 use super::phone::{self, Phone};
 
-/// The deal's property with what its lead said of its person: `name`, `phones`
-/// and `emails`. The contact may be somebody known before, who keeps what was known.
+/// The deal's property with the `name`, `phones` and `emails` that its lead gave. An
+/// existing contact keeps its own values.
 pub const SAID: &str = "contact";
 
-/// Characters of an e-mail address.
+/// Bound of an e-mail address, in characters.
 pub const EMAIL_CHARACTERS: usize = 254;
 
-/// The keys by which a contact is found again, strongest first: phones, then e-mails.
+/// Returns the match keys of a contact, strongest first: phones, then e-mail addresses.
 pub fn keys(phones: &[Phone], emails: &[String]) -> Vec<String> {
     let phones = phones
         .iter()
@@ -33,12 +33,12 @@ pub fn email_key(email: &str) -> String {
     format!("email:{}", email.to_lowercase())
 }
 
-/// Of a person as a channel names it: `whatsapp:5511987654321`.
+/// Returns the key of a channel's id of a person: `whatsapp:5511987654321`.
 pub fn channel_key(channel: &str, id: &str) -> String {
     format!("{channel}:{id}")
 }
 
-/// The number that a channel's id of a person is, where it is one.
+/// Returns the phone that a channel's id of a person stands for, if it is a phone number.
 pub fn channel_phone(id: &str) -> Option<Phone> {
     let digits = id.strip_prefix('+').unwrap_or(id);
     let plausible = (8..=15).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
@@ -47,7 +47,8 @@ pub fn channel_phone(id: &str) -> Option<Phone> {
         .filter(|phone| phone.e164.is_some())
 }
 
-/// The keys of a person as a channel names it: its own, and the phone's if the id is one.
+/// Returns the keys of a channel's id of a person: its own, and the phone's if the id is a
+/// number.
 pub fn channel_keys(channel: &str, id: &str) -> Vec<String> {
     let phone = channel_phone(id).and_then(|phone| phone.match_key);
     let phone = phone.map(|key| phone_key(&key));
@@ -57,8 +58,9 @@ pub fn channel_keys(channel: &str, id: &str) -> Vec<String> {
         .collect()
 }
 
-/// How much a key says, the less the more: a channel's own id of a person, then
-/// a phone, which two ways of writing share, then an address, which two people may.
+/// Returns the rank of a key; a smaller one is stronger. A channel's own id of a person
+/// comes first, then a phone, which two spellings share, then an e-mail address, which two
+/// people may share.
 pub fn strength(key: &str) -> u8 {
     match key.split_once(':') {
         Some(("phone", _)) => 1,
@@ -67,14 +69,14 @@ pub fn strength(key: &str) -> u8 {
     }
 }
 
-/// Characters before the at of an address, and of a name between the dots of its
-/// domain, by RFC 5321 and RFC 1035.
+/// Bounds in characters, by RFC 5321 and RFC 1035: of the part of an address before the at
+/// sign, and of one label of its domain.
 const LOCAL_CHARACTERS: usize = 64;
 const LABEL_CHARACTERS: usize = 63;
 
-/// An e-mail address as far as a lead's needs go: something, an at, a domain
-/// with a dot, no spaces, dots between parts only, each part and the whole within its
-/// bound. Lower-cased, trimmed.
+/// Normalises an e-mail address: trimmed, in lower case. `None` unless it has a local part,
+/// an at sign and a domain with a dot, no spaces, no empty part between dots, and each part
+/// and the whole within their bounds.
 pub fn email(raw: &str) -> Option<String> {
     let text = raw
         .trim()
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_channels_id_is_a_key_and_perhaps_a_phone() {
+    fn a_channels_id_gives_its_own_key_and_a_phone_key_if_it_is_a_number() {
         let check = |id, expect: &[&str]| assert_eq!(channel_keys("whatsapp", id), expect, "{id}");
         check(
             "5511987654321",
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_trimmed_and_lower_cased_or_refused() {
+    fn an_email_address_is_normalised_or_refused() {
         assert_eq!(email(" Ana@Example.COM "), Some("ana@example.com".into()));
         for wrong in [
             "",
@@ -139,7 +141,7 @@ mod tests {
         ] {
             assert_eq!(email(wrong), None, "{wrong}");
         }
-        // Characters count, not what they are in bytes.
+        // The bounds are in characters, not bytes.
         let check = |local: usize, label: usize, is_one: bool| {
             let text = format!("{}@{}.com", "é".repeat(local), "ã".repeat(label));
             assert_eq!(email(&text).is_some(), is_one, "{local} at {label}");

@@ -1,18 +1,18 @@
-//! A conversation: what one contact and one instance say to each other, from
-//! the first message to its end. At most one is open for the two at a time.
+//! A conversation: the messages between one contact and one instance, from the first to its
+//! end. At most one is open for each pair.
 
 use super::time::Micros;
 
-/// How far a conversation is, as exported. It follows from its times.
+/// The status of a conversation, as exported. It is derived from its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Nothing was accepted by the channel yet, and nothing came in.
+    /// The channel has not accepted a message yet, and none came in.
     Pending,
     /// A message went out; the contact has not answered.
     Open,
     Answered,
     NoResponse,
-    /// People have it.
+    /// Handed to people.
     Transferred,
     Closed,
 }
@@ -30,7 +30,7 @@ impl Status {
     }
 }
 
-/// The times that a conversation's status follows from.
+/// The times from which the status is derived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     pub first_message_at: Option<Micros>,
@@ -40,7 +40,7 @@ pub struct Times {
     pub closed_at: Option<Micros>,
 }
 
-/// What came last in the life of a conversation counts first.
+/// Returns the status that the latest of the times stands for.
 pub fn status(times: Times) -> Status {
     [
         (times.closed_at, Status::Closed),
@@ -54,7 +54,7 @@ pub fn status(times: Times) -> Status {
     .unwrap_or(Status::Pending)
 }
 
-/// The key of `props` with the words for the assistant that the notification gave.
+/// The key in `props` for the instructions that a notification gave to the assistant.
 pub const SPECIAL_INSTRUCTIONS: &str = "specialInstructions";
 
 #[cfg(test)]
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_follows_from_the_times() {
+    fn a_status_is_derived_from_the_times() {
         let at = Some(Micros(1));
         let mut times = Times::default();
         assert_eq!(status(times), Status::Pending);

@@ -1,8 +1,8 @@
-//! Opaque cursors. That of a pull: where it stands, where it ends, and what it
-//! belongs to; it holds stamps only, so it outlives restarts and moves to
-//! another store that carries the clocks along. That of a list, newest first: the
-//! row before which its next page begins. The checksum catches damage, not
-//! forgery: a forged cursor shows its holder's own rows and no others.
+//! Opaque cursors. The cursor of a pull holds its position, its end, and what it belongs
+//! to. It holds stamps only, so it survives restarts and a move to another store that takes
+//! the clocks along. The cursor of a list, newest first, holds the row before which the
+//! next page begins. The checksum detects damage, not forgery: a forged cursor shows its
+//! holder's own rows and no others.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,34 +15,34 @@ use super::id::WorkspaceId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub workspace: WorkspaceId,
-    /// What it is of: a number for each feed, and another for its ids.
+    /// The feed: a number for each feed, and another one for the ids of each.
     pub feed: u8,
-    /// The store that handed it out: after a restore stamps mean other rows.
+    /// The store that issued the cursor: after a restore, stamps stand for other rows.
     pub store: Uuid,
-    /// Rows with a stamp above this one come next.
+    /// The next rows have a stamp above this one.
     pub after: i64,
-    /// The pull ends with rows of this stamp.
+    /// The pull ends with the rows of this stamp.
     pub upper: i64,
-    /// What its rows are narrowed to, in the feed's own words; empty: to nothing.
+    /// The filter of the rows, in the feed's own words; empty if there is none.
     pub filter: String,
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("the cursor is not one that this service gave, or it was damaged; start again without it")]
+#[error("the cursor was not issued by this service, or it is damaged; start again without it")]
 pub struct BrokenCursor;
 
 /// A position in a list that is newest first: before this row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListCursor {
     pub workspace: WorkspaceId,
-    /// Which list; every one has a number of its own.
+    /// The list: each has a number of its own.
     pub list: u8,
     pub before: Uuid,
-    /// What its rows are narrowed to, in the list's own words; empty: to nothing.
+    /// The filter of the rows, in the list's own words; empty if there is none.
     pub filter: String,
 }
 
-/// Of a pull without a filter, of one with, and of a list.
+/// Format bytes: a pull without a filter, a pull with a filter, a list.
 const PLAIN: u8 = 1;
 const FILTERED: u8 = 2;
 const LIST: u8 = 3;
@@ -50,11 +50,12 @@ const BODY: usize = 1 + 1 + 16 + 16 + 8 + 8;
 const LIST_BODY: usize = 1 + 1 + 16 + 16;
 const SUM: usize = 6;
 
-/// Bytes of a filter: more than the longest ids of channels. A longer one is in no
-/// cursor.
+/// Bound of a filter in bytes, above the longest ids of channels. A longer filter is not
+/// put into a cursor.
 pub const LONGEST_FILTER: usize = 4_096;
 
 impl Cursor {
+    /// Returns the cursor as text.
     pub fn encode(&self) -> String {
         let mut bytes = Vec::with_capacity(BODY + self.filter.len() + SUM);
         bytes.push(if self.filter.is_empty() {
@@ -71,6 +72,11 @@ impl Cursor {
         with_sum(bytes)
     }
 
+    /// Reads a cursor of a pull.
+    ///
+    /// # Errors
+    ///
+    /// [`BrokenCursor`] if the text is damaged or is not a cursor of a pull.
     pub fn decode(text: &str) -> Result<Self, BrokenCursor> {
         let bytes = without_sum(text)?;
         let end = bytes.len();
@@ -97,6 +103,7 @@ impl Cursor {
 }
 
 impl ListCursor {
+    /// Returns the cursor as text.
     pub fn encode(&self) -> String {
         let mut bytes = Vec::with_capacity(LIST_BODY + self.filter.len() + SUM);
         bytes.push(LIST);
@@ -107,6 +114,11 @@ impl ListCursor {
         with_sum(bytes)
     }
 
+    /// Reads a cursor of a list.
+    ///
+    /// # Errors
+    ///
+    /// [`BrokenCursor`] if the text is damaged or is not a cursor of a list.
     pub fn decode(text: &str) -> Result<Self, BrokenCursor> {
         let bytes = without_sum(text)?;
         if bytes.len() < LIST_BODY || bytes[0] != LIST {
@@ -133,7 +145,7 @@ fn with_sum(mut bytes: Vec<u8>) -> String {
 }
 
 fn without_sum(text: &str) -> Result<Vec<u8>, BrokenCursor> {
-    // Longer than any cursor of ours: refused before it is decoded.
+    // Longer than every cursor: refused before it is decoded.
     if text.len() > 2 * (BODY + LONGEST_FILTER + SUM) {
         return Err(BrokenCursor);
     }
@@ -172,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_goes_along() {
+    fn a_cursor_keeps_its_filter() {
         let cursor = Cursor {
             filter: "only these: é".to_owned(),
             ..cursor()
@@ -196,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lists_cursor_reads_back_and_is_none_of_a_pull() {
+    fn a_lists_cursor_reads_back_and_is_not_a_cursor_of_a_pull() {
         for filter in ["", "open"] {
             let cursor = ListCursor {
                 filter: filter.to_owned(),
@@ -290,15 +302,18 @@ mod fuzz {
             filter: "open".to_owned(),
         };
         let seeds = [cursor.encode(), filtered.encode(), list.encode()];
-        // With its sum put right what is inside is looked at too.
-        let mended = |text: &str| {
+        // With a corrected checksum, so that the contents are checked too.
+        let with_right_sum = |text: &str| {
             let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
             bytes.truncate(bytes.len().saturating_sub(SUM));
             Some(with_sum(bytes))
         };
         let texts = damaged_text(seeds, &["A", "-", "_", "=", "AQ", "Aw"]);
         holds(4_000, texts, |text| {
-            for text in [Some(text.clone()), mended(text)].into_iter().flatten() {
+            for text in [Some(text.clone()), with_right_sum(text)]
+                .into_iter()
+                .flatten()
+            {
                 let (pull, list) = (Cursor::decode(&text), ListCursor::decode(&text));
                 assert!(pull.is_err() || list.is_err());
                 for read in [pull.map(|it| it.encode()), list.map(|it| it.encode())] {

@@ -1,32 +1,32 @@
-//! The states of a deal and how one follows from another, and the deal as the
-//! gateway shows it.
+//! The states of a deal and the transitions between them, and the deal as the gateway shows
+//! it.
 
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::id::{AgentId, ConversationId, DealId, DealLogId};
+use super::id::AgentId;
 use super::time::Micros;
 
-/// The prop of a deal that is a try of its source's: nobody is greeted for it, and
-/// analytics counts none of its conversations.
+/// The property of a deal that is a test of its source: it gets no greeting, and analytics
+/// leaves out its conversations.
 pub const TEST: &str = "test";
 
-/// The prop with what a source said of a lead and the service has no word for.
+/// The property with the attributes of a lead that have no field of their own.
 pub const ATTRIBUTES: &str = "attributes";
 
-/// Bytes of a deal's properties as JSON: a deal is read, shown and exported whole. A
-/// lead that has more keeps the rest in its raw delivery.
+/// Bound of a deal's properties, in bytes of JSON: a deal is read, shown and exported as a
+/// whole. The rest of a larger lead stays in its raw delivery.
 pub const PROPS_BYTES: usize = 64 << 10;
 
-/// Bytes of the message among them, as JSON: so long a one leaves as much room for
+/// Bound of the message among them, in bytes of JSON. It leaves the same room for
 /// everything else.
 pub const MESSAGE_BYTES: usize = 32 << 10;
 
-/// Names that are told of what had no room; the others are counted.
+/// The number of left-out properties that a note names; the others are counted.
 pub const LEFT_OUT_NAMES: usize = 10;
 
-/// What had no room among a deal's properties, in words for the notes of a delivery.
+/// Returns the note for a delivery that names the properties that did not fit into a deal.
 pub fn no_room(whose: &str, names: &[String]) -> String {
     let mut told = names[..names.len().min(LEFT_OUT_NAMES)].join(", ");
     if names.len() > LEFT_OUT_NAMES {
@@ -47,7 +47,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// In the interface's order.
+    /// In the order of the interface.
     pub const ALL: [Self; 4] = [Self::Won, Self::Lost, Self::Closed, Self::Open];
 
     pub fn as_str(self) -> &'static str {
@@ -59,12 +59,12 @@ impl Status {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
 }
 
-/// How far a deal is.
+/// The stage of a deal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     Transferred,
@@ -79,7 +79,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// In the interface's order.
+    /// In the order of the interface.
     pub const ALL: [Self; 9] = [
         Self::Transferred,
         Self::InQualification,
@@ -92,7 +92,7 @@ impl Stage {
         Self::Negotiating,
     ];
 
-    /// That of every new deal.
+    /// The stage of every new deal.
     pub const FIRST: Self = Self::InQualification;
 
     pub fn as_str(self) -> &'static str {
@@ -109,11 +109,11 @@ impl Stage {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
 
-    /// The status of a deal that ends in this stage.
+    /// Returns the status that this stage ends a deal with.
     fn end(self) -> Option<Status> {
         match self {
             Self::ClosedWon => Some(Status::Won),
@@ -123,8 +123,8 @@ impl Stage {
     }
 }
 
-/// Whether a status and a stage that are asked for together say opposite things:
-/// an end that is not the status's own, or any end of an open deal.
+/// Returns whether a requested status and stage contradict each other: a closing stage that
+/// does not belong to the status, or any closing stage with an open status.
 pub fn contradict(status: Status, stage: Stage) -> bool {
     match (status, stage.end()) {
         (Status::Closed, _) | (_, None) => false,
@@ -132,11 +132,11 @@ pub fn contradict(status: Status, stage: Stage) -> bool {
     }
 }
 
-/// What a deal becomes when this is asked for; what is not asked for follows.
+/// Returns the status and the stage of a deal after a request. A part that is not requested
+/// follows from the other.
 ///
-/// Won and lost bring their stages, the closing stages their statuses. A deal that
-/// is opened again leaves a closing stage, and an open stage opens a deal that was
-/// won or lost.
+/// Won and lost set their stages, closing stages set their statuses. A deal that is
+/// reopened leaves its closing stage, and an open stage reopens a won or lost deal.
 pub fn moved(
     (status, stage): (Status, Stage),
     wanted_status: Option<Status>,
@@ -165,34 +165,14 @@ pub fn moved(
     }
 }
 
-/// The key of `props` with what partners noted last: newest first, at most
+/// The key in `props` with the latest notes of partners: newest first, at most
 /// [`LOGS_SHOWN`], each `{id, type, subject, metadata, createdAt}`.
 pub const LOGS: &str = "logs";
 
-/// How many notes a deal shows. All are kept.
+/// The number of notes that a deal shows. All are stored.
 pub const LOGS_SHOWN: usize = 5;
 
-/// What a partner hears of a deal that is made.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DealCreateAnswer {
-    /// Always true.
-    pub success: bool,
-    pub deal_id: DealId,
-    /// The conversation that begins with the template; null without one.
-    pub conversation_id: Option<ConversationId>,
-}
-
-/// What a partner hears of a note that is kept.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DealLogAnswer {
-    pub id: DealLogId,
-    pub deal_id: DealId,
-    pub created_at: Micros,
-}
-
-/// A deal as `GET /deal` answers it: four objects.
+/// A deal as `GET /deal` returns it: four objects.
 #[derive(Clone, Debug, Serialize, PartialEq, ToSchema)]
 pub struct DealView {
     pub deal: DealPart,
@@ -249,16 +229,19 @@ mod tests {
     #[test]
     fn words_are_read_as_they_are_written() {
         for status in Status::ALL {
-            assert_eq!(Status::of(status.as_str()), Some(status));
+            assert_eq!(Status::from_text(status.as_str()), Some(status));
         }
         for stage in Stage::ALL {
-            assert_eq!(Stage::of(stage.as_str()), Some(stage));
+            assert_eq!(Stage::from_text(stage.as_str()), Some(stage));
         }
-        assert_eq!((Status::of("Won"), Stage::of("")), (None, None));
+        assert_eq!(
+            (Status::from_text("Won"), Stage::from_text("")),
+            (None, None)
+        );
     }
 
     #[test]
-    fn what_is_not_asked_for_follows() {
+    fn a_part_that_is_not_requested_follows_from_the_other() {
         let check = |from, status, stage, expect| {
             assert_eq!(
                 moved(from, status, stage),
@@ -288,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn opposite_wishes_are_told() {
+    fn contradicting_status_and_stage_are_detected() {
         assert!(contradict(Won, ClosedLost) && contradict(Lost, ClosedWon));
         assert!(contradict(Open, ClosedWon) && contradict(Open, ClosedLost));
         assert!(!contradict(Won, ClosedWon) && !contradict(Lost, ClosedLost));

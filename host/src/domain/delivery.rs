@@ -1,5 +1,5 @@
-//! The body of a delivery; the states of a delivery and of its items, and how the one
-//! follows from the others.
+//! The body of a delivery, and the statuses of a delivery and its items, with how the one
+//! follows from the other.
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,22 +10,22 @@ use serde::{Deserialize, Serialize};
 
 use super::json;
 
-/// The body of a delivery: the same bytes for all who have it, from the socket to the
-/// store, and scanned once.
+/// The body of a delivery. All holders share the same bytes, from the socket to the store,
+/// and the nesting depth is computed once.
 #[derive(Clone, Default)]
 pub struct Body {
     bytes: Bytes,
-    /// Found out when it is asked for.
+    /// Computed on first use.
     depth: OnceLock<usize>,
 }
 
 impl Body {
-    /// The bytes, which are not copied.
+    /// Returns the bytes without copying them.
     pub fn shared(&self) -> Bytes {
         self.bytes.clone()
     }
 
-    /// See `json::depth`.
+    /// Returns the nesting depth; see `json::depth`.
     pub fn depth(&self) -> usize {
         *self.depth.get_or_init(|| json::depth(&self.bytes))
     }
@@ -46,7 +46,7 @@ impl From<Vec<u8>> for Body {
     }
 }
 
-/// Copied only where somebody else has it too.
+/// Copies only if the bytes are shared.
 impl From<Body> for Vec<u8> {
     fn from(body: Body) -> Self {
         body.bytes.into()
@@ -81,28 +81,28 @@ impl fmt::Debug for Body {
     }
 }
 
-/// What became of a delivery. The words are those of the ingest answer, the
-/// store and the commands.
+/// The status of a delivery. The words are those of the ingest answer, the store and the
+/// commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryStatus {
-    /// An item waits: for conversion, or for a fetch.
+    /// At least one item waits for conversion or for a fetch.
     Queued,
-    /// Leads came of it.
+    /// It gave leads.
     Converted,
-    /// Everything in it was known.
+    /// All its items were known.
     Duplicate,
-    /// Refused as a whole, or nothing but invalid items.
+    /// The body was refused as a whole, or all items are invalid.
     Rejected,
-    /// Nothing in it was meant for us.
+    /// No item is meant for this service.
     Ignored,
-    /// The plugin's fault; it will be tried again.
+    /// The plugin failed; the delivery will be retried.
     Failed,
-    /// Tried three times on one version; waits for another, or for a person.
+    /// It failed three times on one version, and waits for another version or an operator.
     Parked,
-    /// No connection of the workspace answers to the route it names.
+    /// No connection of the workspace answers to its route.
     Unrouted,
-    /// The sender could not prove itself; kept for a while.
+    /// The sender check failed; kept for a limited time.
     Quarantined,
 }
 
@@ -133,11 +133,12 @@ impl DeliveryStatus {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
 
-    /// What the sender hears: to a sender a plugin's fault is a lead that waits.
+    /// Returns the status that the sender gets: a plugin's failure is shown as a delivery
+    /// that waits.
     pub fn answered(self) -> Self {
         match self {
             Self::Failed | Self::Parked | Self::Unrouted => Self::Queued,
@@ -146,22 +147,22 @@ impl DeliveryStatus {
     }
 }
 
-/// What became of one item.
+/// The status of one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ItemStatus {
-    /// A fetch is to be made.
+    /// Its fetch is still to be made.
     Waiting,
-    /// It is a deal.
+    /// It became a deal.
     Converted,
-    /// A known lead came again.
+    /// A repeated lead.
     Duplicate,
-    /// A known lead was changed by its source.
+    /// Its source changed a known lead.
     Updated,
     Ignored,
     Invalid,
     Unrouted,
-    /// Its fetch failed for good.
+    /// Its fetch failed permanently.
     Failed,
 }
 
@@ -190,18 +191,18 @@ impl ItemStatus {
         }
     }
 
-    /// It made or changed a deal.
+    /// Returns whether it created or changed a deal.
     pub fn is_finished(self) -> bool {
         matches!(self, Self::Converted | Self::Updated)
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
 }
 
-/// The delivery's status from those of its items: waiting before converted
-/// before duplicate before rejected before ignored.
+/// Derives a delivery's status from those of its items: waiting before converted before
+/// duplicate before rejected before ignored.
 pub fn status_of(items: &[ItemStatus]) -> DeliveryStatus {
     let has = |wanted: &[ItemStatus]| items.iter().any(|status| wanted.contains(status));
     if has(&[ItemStatus::Waiting]) {
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_shared_until_nobody_else_has_it() {
+    fn a_body_is_copied_only_while_it_is_shared() {
         let body = Body::from(b"[[1]]".to_vec());
         let place = body.as_ptr();
         let other = body.clone();
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strongest_item_names_the_delivery() {
+    fn the_strongest_item_determines_the_status_of_the_delivery() {
         use ItemStatus as I;
         let check = |items: &[I], expect| assert_eq!(status_of(items), expect, "{items:?}");
         check(&[], DeliveryStatus::Ignored);

@@ -6,6 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::word::words;
+
 /// Ordered names and values, repeats kept.
 pub type Pairs = Vec<(String, String)>;
 
@@ -26,9 +28,33 @@ pub enum Segment {
     Slot(Slot),
 }
 
+words! {
+    /// What the host puts into a slot.
+    SlotFunction: "the slot function" {
+        /// The secret itself.
+        Secret = "secret",
+        /// Credentials of the Basic scheme, from a user and a password.
+        Basic = "basic",
+        /// A signature, in hexadecimal digits.
+        HmacSha256Hex = "hmac-sha256-hex",
+        /// A signature, in base64.
+        HmacSha256Base64 = "hmac-sha256-base64",
+    }
+}
+
+impl SlotFunction {
+    /// Whether a reader of what the slot becomes knows the secret.
+    pub fn reveals(self) -> bool {
+        match self {
+            Self::Secret | Self::Basic => true,
+            Self::HmacSha256Hex | Self::HmacSha256Base64 => false,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot {
-    pub function: String,
+    pub function: SlotFunction,
     pub args: Vec<SlotArgument>,
 }
 
@@ -91,17 +117,86 @@ pub struct HandshakeAnswer {
     pub reply: Reply,
 }
 
-/// Where something is in a delivery: `header`, `query`, `form`, `json`.
+words! {
+    /// The part of a delivery that a [`Location`] points into.
+    Place: "the place" {
+        Header = "header",
+        Query = "query",
+        Form = "form",
+        Json = "json",
+    }
+}
+
+/// Where something is in a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
-    pub place: String,
+    pub place: Place,
     pub name: String,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`", self.place, self.name)
+    }
+}
+
+words! {
+    /// The scheme of a sender check.
+    Scheme: "the scheme" {
+        HmacSha256 = "hmac-sha256",
+        HmacSha1 = "hmac-sha1",
+        Basic = "basic",
+        Bearer = "bearer",
+        Equals = "equals",
+    }
+}
+
+impl Scheme {
+    /// Whether the sender signs with the secret; otherwise it presents the secret itself.
+    pub fn signs(self) -> bool {
+        match self {
+            Self::HmacSha256 | Self::HmacSha1 => true,
+            Self::Basic | Self::Bearer | Self::Equals => false,
+        }
+    }
+}
+
+words! {
+    /// How a signature is written. A check that does not say so means hexadecimal digits.
+    Encoding: "the encoding" {
+        Hex = "hex" | "",
+        Base64 = "base64",
+        Base64Url = "base64url",
+        Plain = "plain",
+    }
+}
+
+impl Default for Encoding {
+    fn default() -> Self {
+        Self::Hex
+    }
+}
+
+words! {
+    /// What a part of the signed message is.
+    SignedKind: "the signed part" {
+        /// The value of the part itself.
+        Literal = "literal",
+        Method = "method",
+        PublicUrl = "public-url",
+        /// The header that the value names.
+        Header = "header",
+        Timestamp = "timestamp",
+        /// Names and values of the form's fields, sorted.
+        SortedForm = "sorted-form",
+        Body = "body",
+    }
 }
 
 /// A part of what the sender signed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignedPart {
-    pub kind: String,
+    pub kind: SignedKind,
     #[serde(default)]
     pub value: String,
 }
@@ -110,17 +205,23 @@ pub struct SignedPart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SenderCheck {
+    /// The name of the secret.
     pub secret: String,
-    pub scheme: String,
+    pub scheme: Scheme,
+    /// Where the sender puts its proof.
     pub proof: Location,
     #[serde(default)]
-    pub encoding: String,
+    pub encoding: Encoding,
+    /// What precedes the proof in its place.
     #[serde(default)]
     pub prefix: String,
+    /// The header with the time of signing; empty: there is none.
     #[serde(default)]
     pub timestamp_header: String,
+    /// How far the time of signing may be away; 0: any time will do.
     #[serde(default)]
     pub tolerance_seconds: u32,
+    /// The signed message; empty: the body.
     #[serde(default)]
     pub signed: Vec<SignedPart>,
 }

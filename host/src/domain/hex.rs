@@ -1,9 +1,9 @@
-//! Bytes as hexadecimal text: digests, keys' ids, proofs of senders.
+//! Bytes as hexadecimal text: digests, ids of keys, proofs of senders.
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// In lower case.
-pub fn of(bytes: &[u8]) -> String {
+/// Returns the bytes as hexadecimal text in lower case.
+pub fn encode(bytes: &[u8]) -> String {
     bytes
         .iter()
         .flat_map(|byte| [byte >> 4, byte & 15])
@@ -11,8 +11,8 @@ pub fn of(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// In either case; none of a text that is something else.
-pub fn read(text: &str) -> Option<Vec<u8>> {
+/// Reads hexadecimal text in either case. `None` if the text is anything else.
+pub fn decode(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| {
         char::from(byte)
             .to_digit(16)
@@ -32,12 +32,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_and_all_else_is_not() {
-        assert_eq!(of(&[0, 10, 255]), "000aff");
-        assert_eq!(read("000aff"), Some(vec![0, 10, 255]));
-        assert_eq!(read("0AFF"), Some(vec![10, 255]));
+    fn only_hexadecimal_text_is_read() {
+        assert_eq!(encode(&[0, 10, 255]), "000aff");
+        assert_eq!(decode("000aff"), Some(vec![0, 10, 255]));
+        assert_eq!(decode("0AFF"), Some(vec![10, 255]));
         for other in ["0", "0g", "é", "+1"] {
-            assert_eq!(read(other), None, "{other}");
+            assert_eq!(decode(other), None, "{other}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Identifiers. What the service names itself is a UUIDv7, so that ids sort by
-//! time; what must not be guessed is 22 random base62 characters (131 bits).
-//! A foreign or malformed id does not parse, and so cannot reach a query.
+//! Identifiers. Ids that the service creates are UUIDv7, so that they sort by time. Ids that must
+//! not be guessed are 22 random base62 characters (131 bits). A malformed id does not parse, and
+//! so cannot reach a query.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,22 +13,22 @@ use uuid::Uuid;
 
 use super::time::Micros;
 
-/// A text that is no id of the kind asked for.
+/// The text is not an id of the requested kind.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 #[error("`{0}` is not an id")]
 pub struct NotAnId(pub String);
 
-/// A UUIDv7 for an event at `now`.
+/// Returns a UUIDv7 for an event at `now`.
 ///
-/// The sub-millisecond part is random, as RFC 9562 allows: order within a
-/// millisecond is the feed stamp's business, not the id's.
+/// The sub-millisecond part is random, as RFC 9562 allows. The feed stamp, not the id, gives the
+/// order within a millisecond.
 pub fn uuid_at(now: Micros) -> Uuid {
     let micros = u64::try_from(now.0).unwrap_or(0);
     uuid::Builder::from_unix_timestamp_millis(micros / 1_000, &random()).into_uuid()
 }
 
-/// Random bytes for one id. The operating system gives them for many at a time: a lead has
-/// a few ids, and a call for each costs more than the rest of it.
+/// Returns random bytes for one id. They come from the operating system in blocks: a lead has a
+/// few ids, and a system call for each would cost more than the rest of it.
 fn random() -> [u8; 10] {
     thread_local! {
         static LEFT: RefCell<Vec<[u8; 10]>> = const { RefCell::new(Vec::new()) };
@@ -39,14 +39,14 @@ fn random() -> [u8; 10] {
             getrandom::fill(left.as_flattened_mut())
                 .expect("the operating system gives random bytes");
         }
-        left.pop().expect("they were just given")
+        left.pop().expect("the bytes were just drawn")
     })
 }
 
-/// `length` random base62 characters from the operating system, without bias.
+/// Returns `length` random base62 characters from the operating system, without bias.
 pub fn base62(length: usize) -> String {
     const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    // 248 is the greatest multiple of 62 in a byte: bytes past it would favour the first letters.
+    // 248 is the greatest multiple of 62 in a byte: greater bytes would favour the first letters.
     const FAIR: u8 = 248;
     let mut text = String::with_capacity(length);
     let mut bytes = [0u8; 64];
@@ -69,7 +69,7 @@ macro_rules! uuid_id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new id for something that happens at `now`.
+            /// Creates an id for an event at `now`.
             pub fn new(now: Micros) -> Self {
                 Self(uuid_at(now))
             }
@@ -123,36 +123,36 @@ macro_rules! uuid_id {
 }
 
 uuid_id! {
-    /// A tenant: everything else belongs to one.
+    /// A tenant.
     WorkspaceId,
     /// A system that calls the gateway for a workspace.
     PartnerId,
-    /// A person who was in touch.
+    /// A person who was in contact.
     ContactId,
-    /// A sale in the making.
+    /// A contact's interest.
     DealId,
-    /// What a partner noted of a deal.
+    /// A partner's note on a deal.
     DealLogId,
     ConversationId,
     MessageId,
-    /// A failure of the channel: a hash of what failed and the code.
+    /// A failure on the channel: a hash of the failed message and the code.
     MessageErrorId,
     /// One inbound request of a source or provider.
     DeliveryId,
     ProductId,
     /// A person of the workspace who owns deals and answers tickets.
     OwnerId,
-    /// A conversation in people's hands.
+    /// A conversation that people handle.
     TicketId,
     /// A credential of a partner, workspace or operator.
     KeyId,
-    /// One run of the service: a new one at every start.
+    /// One run of the service: a new id at every start.
     HostId,
-    /// The record that a person was erased.
+    /// The record of an erasure.
     ErasureId,
 }
 
-/// A connection's id: unguessable, since it is the address that a source posts to.
+/// The id of a connection. It is random, because it is the address to which a source posts.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ConnectionId(String);

@@ -1,15 +1,14 @@
-//! What can be said about JSON text without reading or writing it as JSON, and
-//! where in what was read a path leads.
+//! Measures of JSON text that need no parsing, and lookups by path in a parsed value.
 
 use std::io;
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Bytes of it as JSON text, which is not made for that.
+/// Returns the length of the value as JSON text in bytes, without building the text.
 pub fn length(value: &impl Serialize) -> usize {
     let mut count = Count(0);
-    // What has no JSON text has no bytes of it.
+    // A value that cannot be serialised has length 0.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }
@@ -27,7 +26,7 @@ impl io::Write for Count {
     }
 }
 
-/// The value at a path of member names with dots between them, whatever their case.
+/// Returns the value at a path of member names separated by dots, ignoring case.
 pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(value, |value, key| {
         value
@@ -38,19 +37,19 @@ pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Whether brackets and braces nest deeper than `most`; see `depth`.
+/// Returns whether brackets and braces nest deeper than `most`; see `depth`.
 pub fn too_deep(text: &[u8], most: usize) -> bool {
     depth_up_to(text, most) > most
 }
 
-/// How deep brackets and braces nest. One pass over the bytes without recursion, so
-/// it is safe on anything; brackets inside strings do not count. A text that is not
-/// JSON gets an answer as well, which means nothing.
+/// Returns how deep brackets and braces nest. It takes one pass over the bytes without
+/// recursion, so it is safe on any input; brackets inside strings do not count. For text
+/// that is not JSON the result is meaningless.
 pub fn depth(text: &[u8]) -> usize {
     depth_up_to(text, usize::MAX)
 }
 
-/// What is deeper than `most` is looked at no further.
+/// Stops at `most`.
 fn depth_up_to(text: &[u8], most: usize) -> usize {
     let mut depth = 0_usize;
     let mut deepest = 0;
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_is_that_of_the_text() {
+    fn the_length_is_the_length_of_the_json_text() {
         for value in [
             serde_json::json!(null),
             serde_json::json!({"a": ["é\n\u{1}\"", 1.50, -7, true], "": {}}),
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_json_are_scanned_to_their_end() {
+    fn bytes_that_are_not_json_are_scanned_to_their_end() {
         assert!(!too_deep(b"]]]]}}}}", 1));
         assert!(!too_deep(b"\"never closed [[[[", 1));
         assert!(!too_deep(&[0xff, b'"', b'\\'], 1));
@@ -152,7 +151,7 @@ mod fuzz {
             let Ok(value) = serde_json::from_slice::<Value>(text) else {
                 return;
             };
-            // Of a member that is there twice the value has the last only.
+            // If a member occurs twice, the parsed value holds only the last one.
             let plain = value.to_string();
             assert_eq!(super::depth(plain.as_bytes()), depth(&value));
             for most in 0..8 {

@@ -1,6 +1,6 @@
-//! Keys: a prefix that says what it opens, 32 random base62 characters, and six
-//! that are a checksum, so that a typo is refused without asking the store.
-//! Only the SHA-256 of a key is ever stored.
+//! Keys: a prefix that names their kind, 32 random base62 characters, and a checksum of
+//! six, so that a typo is refused without a query. The store holds only the SHA-256 of a
+//! key.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::id::{KeyId, PartnerId, WorkspaceId, base62};
 use super::time::Micros;
 
-/// What a key opens.
+/// The API that a key opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KeyKind {
@@ -50,28 +50,28 @@ impl KeyKind {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 }
 
-/// A key in the clear: shown once when it is made, then forgotten.
+/// A key in clear text. It is shown once when it is created, and not stored.
 #[derive(Clone)]
 pub struct PlainKey {
     kind: KeyKind,
     text: String,
 }
 
-/// Why a text is no key of a kind. It never repeats the text.
+/// Why a text is not a key of a kind. It never repeats the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoKey {
     #[error("it does not begin with {prefix}")]
     Prefix { prefix: &'static str },
     #[error(
-        "after {prefix} there are not {length} letters and digits: a part is missing, or too much"
+        "{prefix} is not followed by {length} letters and digits: the key is cut off, or has extra characters"
     )]
     Form { prefix: &'static str, length: usize },
-    #[error("its checksum is wrong: a character is not as it was given out")]
+    #[error("its checksum is wrong: at least one character differs from the issued key")]
     Checksum,
 }
 
@@ -85,14 +85,19 @@ impl PlainKey {
         Self { kind, text }
     }
 
-    /// None when the text cannot be a key of any kind: wrong prefix, length or checksum.
+    /// Returns `None` if the text cannot be a key of any kind: wrong prefix, length or
+    /// checksum.
     pub fn parse(text: &str) -> Option<Self> {
         KeyKind::ALL
             .into_iter()
             .find_map(|kind| Self::parse_as(kind, text).ok())
     }
 
-    /// A key of this kind, or why the text cannot be one.
+    /// Reads a key of this kind.
+    ///
+    /// # Errors
+    ///
+    /// [`NoKey`] if the text cannot be a key of this kind; it names the first fault.
     pub fn parse_as(kind: KeyKind, text: &str) -> Result<Self, NoKey> {
         let prefix = kind.prefix();
         let rest = text.strip_prefix(prefix).ok_or(NoKey::Prefix { prefix })?;
@@ -116,12 +121,12 @@ impl PlainKey {
         self.kind
     }
 
-    /// What the store knows of it.
+    /// Returns the digest that the store holds.
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.text.as_bytes()).into()
     }
 
-    /// Prefix and last four characters, for lists.
+    /// Returns the prefix and the last four characters, for lists.
     pub fn hint(&self) -> String {
         format!(
             "{}…{}",
@@ -130,7 +135,7 @@ impl PlainKey {
         )
     }
 
-    /// The key itself. For the one answer that shows it.
+    /// Returns the key itself, for the one answer that shows it.
     pub fn reveal(&self) -> &str {
         &self.text
     }
@@ -157,12 +162,12 @@ fn checksum(kind: KeyKind, random: &str) -> String {
         .collect()
 }
 
-/// A key as the store keeps it.
+/// A key as the store holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRecord {
     pub id: KeyId,
     pub kind: KeyKind,
-    /// None for admin keys only.
+    /// `None` for admin keys only.
     pub workspace: Option<WorkspaceId>,
     /// Set for partner keys and access tokens.
     pub partner: Option<PartnerId>,
@@ -171,7 +176,7 @@ pub struct KeyRecord {
     pub created_at: Micros,
     pub expires_at: Option<Micros>,
     pub revoked_at: Option<Micros>,
-    /// Minute grain.
+    /// Rounded to the minute.
     pub last_used_at: Option<Micros>,
 }
 
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_told_why() {
+    fn an_invalid_key_is_refused_with_a_reason() {
         let key = PlainKey::generate(KeyKind::Admin);
         let check = |text: &str, expect: &str| {
             let told = PlainKey::parse_as(KeyKind::Admin, text).expect_err("no key");

@@ -1,5 +1,5 @@
-//! A lead as a converter gives it: raw contact data, not yet normalised, not
-//! yet anybody's contact or deal.
+//! A lead as a converter returns it: raw contact data, not normalised, and not yet assigned
+//! to a contact or deal.
 
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ pub struct Lead {
     pub attributes: Map<String, Value>,
 }
 
-/// What the source says happened to the lead.
+/// The change that the source reports for the lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Create,
@@ -32,8 +32,8 @@ pub enum Action {
 }
 
 impl Action {
-    /// An action this host does not know creates: a lead is never lost to a word.
-    pub fn of(text: &str) -> Self {
+    /// An unknown action counts as `create`, so that no lead is lost because of a word.
+    pub fn from_text(text: &str) -> Self {
         match text {
             "update" => Self::Update,
             "delete" => Self::Delete,

@@ -1,5 +1,5 @@
-//! A message: who wrote it, of what type, and how far it is. What a provider
-//! says of it is merged so that order and repeats make no difference.
+//! A message: its author, its type and its state. The statuses of a provider are merged so
+//! that order and repeats make no difference.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::channel::ChannelError;
 use super::time::Micros;
 
-/// Who wrote a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
     Contact,
@@ -27,7 +27,7 @@ impl Actor {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         [Self::Contact, Self::Agent, Self::Human, Self::System]
             .into_iter()
             .find(|actor| actor.as_str() == text)
@@ -52,13 +52,14 @@ pub const KINDS: [&str; 14] = [
     "system",
 ];
 
-/// Codes of one message, over all its statuses: its row does not grow for ever.
+/// Bound of the error codes of one message over all its statuses, so that its row stays
+/// small.
 pub const ERRORS_PER_MESSAGE: usize = 64;
 
 /// The type of a template message.
 pub const TEMPLATE: &str = "template";
 
-/// An adapter's word for a type; one that is not known is `unsupported`.
+/// Reads an adapter's word for a type; an unknown word is `unsupported`.
 pub fn kind_of(text: &str) -> &'static str {
     KINDS
         .into_iter()
@@ -66,23 +67,23 @@ pub fn kind_of(text: &str) -> &'static str {
         .unwrap_or("unsupported")
 }
 
-/// How far a message is. The states of a sent one, in the order of progress;
-/// `Failed` stands beside them, and gives way to delivered and read.
+/// The state of a message. The states of a sent one are in the order of progress; `Failed`
+/// is beside them, and gives way to delivered and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// It goes out later.
+    /// To be sent later.
     Waiting,
-    /// The call is under way.
+    /// The call is in progress.
     Sending,
-    /// Nobody knows whether the provider took it.
+    /// It is not known whether the provider accepted it.
     Unknown,
     Accepted,
     Sent,
     Delivered,
     Read,
     Failed,
-    /// It came from the contact.
+    /// Received from the contact.
     Received,
 }
 
@@ -113,13 +114,13 @@ impl State {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == text)
     }
 }
 
-/// A message's metadata, as stored and exported: JSON with these keys and, of a
-/// message that came in, what else its provider said, under `attributes`.
+/// A message's metadata, as stored and exported: JSON with these keys. An inbound message
+/// also has the provider's other fields under `attributes`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
@@ -131,28 +132,27 @@ pub struct Metadata {
     pub sent_at: Option<Micros>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_at: Option<Micros>,
-    /// How far the provider said it was when it took it, where that is a word of its
-    /// own: `held`.
+    /// The provider's own status when it accepted the message, if it has one: `held`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_status: Option<String>,
-    /// The provider's ids of it.
+    /// The provider's ids of the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub external_ids: Vec<String>,
-    /// The other side, as the provider names it.
+    /// The provider's name of the other side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recipient_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<TemplateName>,
-    /// The type as the provider names it, where the exported one is `unsupported`.
+    /// The provider's name of the type if the exported one is `unsupported`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_type: Option<String>,
     /// The provider's id of the message that this one answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
-    /// Why it waits or what nobody knows, for people.
+    /// For people: why the message waits, or why its outcome is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Every code once, in the order of the codes.
+    /// One error for each code, in the order of the codes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ChannelError>,
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -163,18 +163,18 @@ pub struct Metadata {
 pub struct TemplateName {
     pub name: String,
     pub language: String,
-    /// What it is filled with and its text does not show, in the interface's shape:
-    /// media and buttons, and all of it where the text is not known.
+    /// The values that its text does not show, in the interface's shape: media and buttons,
+    /// or all values if the text is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<Value>,
 }
 
-/// What statuses have said of a message: merged in any order, as often as they
-/// come, they give the same.
+/// The merged statuses of a message. The result is the same for every order and any
+/// repeats.
 ///
-/// Of each state the earliest time is kept; what was read was delivered by then;
-/// of the ways in which one code was told, the fullest is kept, and of more codes
-/// than any provider has for one message, the first by their order.
+/// The earliest time of each state is kept; a message that was read counts as delivered by
+/// then. Of several errors with one code the most detailed is kept, and beyond the bound on
+/// codes the first ones by their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Progress {
@@ -193,7 +193,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// It failed, then and for this reason.
+    /// A failure at this time with this error.
     pub fn failed(at: Micros, error: ChannelError) -> Self {
         Self {
             failed_at: Some(at),
@@ -202,12 +202,12 @@ impl Progress {
         }
     }
 
-    /// Nothing was said.
+    /// Returns whether no status was merged yet.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Adds what another status says; whether that was news.
+    /// Merges another status. Returns whether it changed anything.
     pub fn merge(&mut self, other: &Self) -> bool {
         let mut news = false;
         let delivered_at = [other.delivered_at, other.read_at].into_iter().flatten();
@@ -227,7 +227,7 @@ impl Progress {
         news
     }
 
-    /// The state that it comes to; `None` while nothing was said.
+    /// Returns the resulting state; `None` if no status was merged yet.
     pub fn state(&self) -> Option<State> {
         [
             (self.read_at, State::Read),
@@ -240,8 +240,7 @@ impl Progress {
         .find_map(|(at, state)| at.and(Some(state)))
     }
 
-    /// When the channel had taken it, at the latest; `None` when all that is known
-    /// is that it failed.
+    /// Returns a time by which the channel had accepted it; `None` if only a failure is known.
     pub fn taken_at(&self) -> Option<Micros> {
         [self.accepted_at, self.sent_at, self.delivered_at]
             .into_iter()
@@ -250,7 +249,7 @@ impl Progress {
     }
 }
 
-/// Keeps the earlier time; whether it is another one then.
+/// Keeps the earlier time. Returns whether that changed it.
 pub fn earliest(kept: &mut Option<Micros>, new: Option<Micros>) -> bool {
     let is_news = new.is_some_and(|new| kept.is_none_or(|kept| new < kept));
     if is_news {
@@ -259,8 +258,8 @@ pub fn earliest(kept: &mut Option<Micros>, new: Option<Micros>) -> bool {
     is_news
 }
 
-/// Of two ways in which one code was told, whether the new one is kept: the one
-/// that says more, and of two that say as much always the same.
+/// Returns whether the new error replaces a kept one of the same code: the one with more
+/// detail wins, and of two with the same detail always the same one.
 pub fn says_more(new: &ChannelError, kept: &ChannelError) -> bool {
     fn rank(error: &ChannelError) -> (usize, [&str; 4]) {
         let texts = [
@@ -284,7 +283,7 @@ fn add_error(errors: &mut Vec<ChannelError>, new: &ChannelError) -> bool {
             }
             is_news
         }
-        // In whatever order they come, the same ones stay.
+        // Independent of the order in which they arrive, the same ones stay.
         Err(at) if at >= ERRORS_PER_MESSAGE => false,
         Err(at) => {
             errors.insert(at, new.clone());
@@ -331,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_codes_the_same_ones_stay_in_any_order() {
+    fn beyond_the_bound_the_same_error_codes_stay_in_any_order() {
         let told = |code: usize| Progress::failed(Micros(0), error(&format!("{code:03}"), ""));
         let codes = 0..3 * ERRORS_PER_MESSAGE;
         let up: Vec<_> = codes.clone().map(told).collect();
@@ -339,7 +338,7 @@ mod tests {
         let mut whole = merged(&up);
         assert_eq!(whole.errors.len(), ERRORS_PER_MESSAGE);
         assert_eq!(whole, merged(&down));
-        assert!(!whole.merge(&told(100)), "it says nothing new");
+        assert!(!whole.merge(&told(100)), "it changes nothing");
     }
 
     #[test]
@@ -356,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_was_delivered_by_then() {
+    fn a_message_that_was_read_counts_as_delivered_by_then() {
         let read = merged(&[at(State::Read, 5)]);
         assert_eq!(read.delivered_at, read.read_at);
         let both = merged(&[at(State::Read, 5), at(State::Delivered, 9)]);
@@ -365,8 +364,8 @@ mod tests {
         assert_eq!(earlier.delivered_at, Some(Micros(3_000_000)));
     }
 
-    /// Every order of some statuses, each of them twice, comes to the same, and
-    /// the second time is no news.
+    /// Every order of some statuses, each merged twice, gives the same result, and the
+    /// second time changes nothing.
     #[test]
     fn order_and_repeats_make_no_difference() {
         let failed = |seconds, code, details| {

@@ -25,5 +25,6 @@ pub mod row;
 pub mod text;
 pub mod ticket;
 pub mod time;
+pub mod word;
 pub mod workspace;
 pub mod zone;

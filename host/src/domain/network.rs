@@ -1,11 +1,11 @@
-//! Networks, as an operator names them: `10.0.0.0/8`, or one address.
+//! Networks, as an operator writes them: `10.0.0.0/8`, or a single address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 use serde::Deserialize;
 
-/// A list of networks, written with commas between them.
+/// A comma-separated list of networks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Networks(Vec<Network>);
@@ -13,7 +13,7 @@ pub struct Networks(Vec<Network>);
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Network {
     address: IpAddr,
-    /// Leading bits that its addresses share.
+    /// The leading bits that its addresses share.
     bits: u8,
 }
 
@@ -60,7 +60,8 @@ impl TryFrom<String> for Networks {
 }
 
 fn network(text: &str) -> Result<Network, String> {
-    let wrong = || format!("`{text}` is no network: write it like 10.0.0.0/8, or one address");
+    let wrong =
+        || format!("`{text}` is not a network: write it as 10.0.0.0/8, or as a single address");
     let (address, bits) = match text.split_once('/') {
         Some((address, bits)) => (address, Some(bits)),
         None => (text, None),
@@ -77,8 +78,8 @@ fn network(text: &str) -> Result<Network, String> {
     Ok(Network { address, bits })
 }
 
-/// Whom an address belongs to, as far as counting goes: of IPv6 the network of 64
-/// bits, any address of which its owner may take.
+/// Returns the address that stands for the owner of an address in counts: for IPv6, the
+/// network of 64 bits, since its owner may use any address in it.
 pub fn owner(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_refused_by_name() {
+    fn a_text_that_is_not_a_network_is_refused_by_name() {
         for wrong in ["10.0.0.0/33", "proxy", "10.0.0.0/", "10.0.0/8", "::/129"] {
             let refused = Networks::try_from(wrong.to_owned()).expect_err("no network");
             assert!(refused.contains(wrong), "{refused}");

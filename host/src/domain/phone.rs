@@ -1,11 +1,11 @@
-//! Phones: raw text in, E.164 and a match key out, once, in the host.
-//! Valid is not the same as being on a messaging channel: fixed lines, toll-free
-//! and short service numbers are valid too.
+//! Phones: the host turns raw text into E.164 and a match key, in one place. A valid number
+//! need not be on a messaging channel: fixed lines, toll-free and short service numbers are
+//! valid too.
 //!
-//! How a text is read is [`written`]'s, what numbers exist is the library's.
-//! What a source wrote without `+` must be a valid number, of the region or with
-//! a `+` before it. What came with `+` need only be possible, because the
-//! library's tables are older than the newest numbers.
+//! [`written`] reads the text; the library knows which numbers exist. A number written
+//! without `+` must be a valid number, either of the region or with a `+` before it. A
+//! number written with `+` need only be possible, because the library's tables are older
+//! than the newest numbers.
 
 pub mod written;
 
@@ -16,21 +16,21 @@ use rlibphonenumber::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A phone as a source wrote it and as the service understands it.
+/// A phone as a source wrote it and as the service reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phone {
-    /// As it came, trimmed; at most [`written::MAX_CHARACTERS`].
+    /// The source's text, trimmed; at most [`written::MAX_CHARACTERS`].
     pub raw: String,
-    /// None: not a possible number.
+    /// `None` if it is not a possible number.
     pub e164: Option<String>,
-    /// Two numbers with the same key are one person's: E.164, and for a mobile
-    /// in Brazil without the ninth digit; see [`match_key`].
+    /// Two numbers with the same key belong to one person: E.164, for a mobile in Brazil
+    /// without the ninth digit; see [`match_key`].
     pub match_key: Option<String>,
 }
 
-/// Reads a phone. The region (ISO 3166 alpha-2, any case) is for numbers without
-/// a country code; one that does not exist leaves only numbers with a country code.
-/// Never panics, and costs no more than the first few dozen characters.
+/// Reads a phone. The region (ISO 3166 alpha-2, in any case) applies to numbers without a
+/// country code; if the region does not exist, only numbers with a country code are read.
+/// Never panics, and reads no more than the first few dozen characters.
 pub fn normalise(raw: &str, region: &str) -> Phone {
     let raw = written::bounded(raw);
     let region = Region::from_code(region.trim()).ok();
@@ -45,7 +45,7 @@ pub fn normalise(raw: &str, region: &str) -> Phone {
     }
 }
 
-/// Whether phones without a country code can be read for a region.
+/// Returns whether phones without a country code can be read for a region.
 pub fn is_region(region: &str) -> bool {
     Region::from_code(region).is_ok_and(|region| {
         PHONE_NUMBER_UTIL
@@ -54,10 +54,10 @@ pub fn is_region(region: &str) -> bool {
     })
 }
 
-/// The key by which two spellings of one person's number meet. In Brazil mobiles
-/// got a 9 after the area code, and providers answer with and without it. A
-/// number whose eighth digit from the end is 2 to 5 was a fixed line then, so that
-/// (11) 3456-7890 and (11) 93456-7890 are two people.
+/// Returns the key that two spellings of one person's number share. Brazil added a 9 after
+/// the area code of mobiles, and providers answer with and without it. A number whose
+/// eighth digit from the end is 2 to 5 was a fixed line at that time, so (11) 3456-7890 and
+/// (11) 93456-7890 are two people.
 pub fn match_key(e164: &str) -> String {
     if let Some(rest) = e164.strip_prefix("+55")
         && rest.is_ascii()
@@ -71,28 +71,29 @@ pub fn match_key(e164: &str) -> String {
     e164.to_owned()
 }
 
-/// Loads the library's tables, which takes some 50 ms, before the first lead needs them.
+/// Loads the library's tables before the first lead, which takes about 50 ms.
 pub fn warm_up() {
     normalise("(11) 98765-4321", "BR");
     normalise("+1 206 555 0100", "US");
 }
 
-/// Digits of a mobile with its area code.
+/// Digits of a mobile number with its area code.
 const WHOLE_NATIONAL: usize = 11;
 
-/// Digits of a country's code that no area code has.
+/// Digits of a country code that no area code has.
 const COUNTRY_GROUP: usize = 3;
 
-/// The readings of a number, likeliest first; the first that exists counts.
+/// Tries the readings of a number, likeliest first, and returns the first number that
+/// exists.
 fn resolve(written: &written::Written, region: Option<Region>) -> Option<PhoneNumber> {
     let digits = written.digits.as_str();
     let with_plus = || parse(&format!("+{digits}"), None);
     let national = || region.and_then(|region| parse(&national_form(digits, region), Some(region)));
     let valid = |number: &PhoneNumber| number.is_valid();
     if written.international {
-        // A plus before a whole national number is a slip; before a shorter one, or
-        // before a group that is no area code, it is a broken number of another
-        // country, and no stranger's at home.
+        // A plus before a whole national number is a slip. Before a shorter number, or
+        // before a group that is not an area code, it marks a broken number of another
+        // country, which must not be read as a number of this region.
         let is_slip = digits.len() >= WHOLE_NATIONAL && written.first_group != COUNTRY_GROUP;
         let slip = || national().filter(|_| is_slip);
         with_plus()
@@ -106,8 +107,8 @@ fn resolve(written: &written::Written, region: Option<Region>) -> Option<PhoneNu
     }
 }
 
-/// An area code and an old mobile: the library takes 55, an area code, for the
-/// country's own code unless the ninth digit is there.
+/// Adds the ninth digit to an old mobile: otherwise the library takes 55, an area code, for
+/// the country code.
 fn national_form(digits: &str, region: Region) -> Cow<'_, str> {
     match with_ninth_digit(digits) {
         Some(new) if region == Region::BR => Cow::Owned(new),
@@ -125,8 +126,8 @@ fn parse(text: &str, region: Option<Region>) -> Option<PhoneNumber> {
     Some(number)
 }
 
-/// A mobile of Brazil from before the ninth digit (area code and eight digits
-/// that begin with 6 to 9) as it is dialled now.
+/// Returns an old Brazilian mobile without the ninth digit (area code and eight digits that
+/// begin with 6 to 9) as it is dialled now.
 fn with_ninth_digit(national: &str) -> Option<String> {
     match national.as_bytes() {
         [b'1'..=b'9', b'1'..=b'9', b'6'..=b'9', rest @ ..] if rest.len() == 7 => {
@@ -136,7 +137,7 @@ fn with_ninth_digit(national: &str) -> Option<String> {
     }
 }
 
-/// The length is right, and it is no placeholder such as 00000-0000.
+/// Returns whether the length is right and the number is not a dummy such as 00000-0000.
 fn is_plausible(number: &PhoneNumber) -> bool {
     let national = number.get_national_significant_number();
     let distinct = (b'0'..=b'9')
@@ -145,7 +146,8 @@ fn is_plausible(number: &PhoneNumber) -> bool {
     distinct > 2 && number.is_possible_with_reason() == Ok(NumberLengthType::IsPossible)
 }
 
-/// Read again as it leaves, it is the same: not one with zeros that each reading drops.
+/// Returns whether reading the number's E.164 text gives the same number. False for numbers
+/// with zeros that each reading drops.
 fn is_stable(number: &PhoneNumber) -> bool {
     let text = number.format_as(PhoneNumberFormat::E164);
     parse(&text, None).is_some_and(|again| again.format_as(PhoneNumberFormat::E164) == text)
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_none() {
+    fn a_text_that_is_not_a_number_gives_none() {
         for raw in [
             "",
             "  ",

@@ -1,27 +1,26 @@
-//! What a plugin is, and what goes into a converter and comes out of it, in the
-//! domain's words.
+//! Plugins, and the input and output of a converter, as types of the domain.
 
 use std::fmt;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::exchange::{HttpRequest, HttpResponse, Pairs, Problem, Reply};
+use super::exchange::{HttpRequest, HttpResponse, Pairs, Problem, Reply, SlotFunction};
 use super::hex;
 use super::lead::Lead;
 
-/// SHA-256 of a component's bytes, in lower-case hex: a plugin's identity.
+/// The SHA-256 of a component's bytes, in lower-case hex: the identity of a version.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Digest(pub String);
 
 impl Digest {
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn compute(bytes: &[u8]) -> Self {
         use sha2::Digest as _;
-        Self(hex::of(&sha2::Sha256::digest(bytes)))
+        Self(hex::encode(&sha2::Sha256::digest(bytes)))
     }
 
-    /// The first twelve characters, for people.
+    /// Returns the first twelve characters, for people.
     pub fn short(&self) -> &str {
         self.0.get(..12).unwrap_or(&self.0)
     }
@@ -39,13 +38,13 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// What a plugin is for: the package of its contract says it.
+/// The kind of a plugin, which the package of its contract determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PluginKind {
-    /// Deliveries of a source become leads.
+    /// Turns deliveries of a source into leads.
     Converter,
-    /// Messages go out through a channel and come back.
+    /// Sends and receives messages of a channel.
     Adapter,
 }
 
@@ -57,7 +56,7 @@ impl PluginKind {
         }
     }
 
-    /// For sentences: `an adapter`.
+    /// Returns the kind with its article, for sentences: `an adapter`.
     pub fn with_article(self) -> &'static str {
         match self {
             Self::Converter => "a converter",
@@ -65,7 +64,7 @@ impl PluginKind {
         }
     }
 
-    /// By package and version: `leadhost:adapter@1.0.0`.
+    /// Reads the kind from package and version: `leadhost:adapter@1.0.0`.
     pub fn of_contract(contract: &str) -> Option<Self> {
         let package = contract.split('@').next()?;
         match package.strip_prefix("leadhost:")? {
@@ -76,14 +75,14 @@ impl PluginKind {
     }
 }
 
-/// Who a plugin says it is and what it needs.
+/// The plugin's description of itself and of its needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Description {
     pub name: String,
     pub version: String,
     pub summary: String,
-    /// JSON Schema text; empty: no configuration is taken.
+    /// JSON Schema text; empty if the plugin takes no configuration.
     pub config_schema: String,
     pub secrets: Vec<SecretDeclaration>,
     pub hosts: Vec<String>,
@@ -97,7 +96,7 @@ pub struct SecretDeclaration {
     pub required: bool,
 }
 
-/// What ran: recorded with every delivery and lead.
+/// The version that ran, recorded with every delivery and lead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RanWith {
@@ -109,18 +108,17 @@ pub struct RanWith {
     pub config_version: i64,
 }
 
-/// A secret that a golden case shows in a reply, and what is made of it there.
+/// A secret in the reply of a golden case, and the function that the slot applies to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReplySlot {
-    /// The slot's function.
-    pub function: String,
+    pub function: SlotFunction,
     pub secret: String,
 }
 
 impl ReplySlot {
-    /// Whether whoever reads the reply knows the secret from then on.
+    /// Returns whether the reply reveals the secret to its reader.
     pub fn tells(&self) -> bool {
-        matches!(self.function.as_str(), "secret" | "basic")
+        self.function.reveals()
     }
 }
 
@@ -158,7 +156,7 @@ pub struct PluginCompletion {
     pub response: HttpResponse,
 }
 
-/// A request that must be made before an item is a lead.
+/// A request that the host must make before an item becomes a lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
     pub external_id: Option<String>,
@@ -187,7 +185,7 @@ pub struct Conversion {
     pub notes: Vec<String>,
 }
 
-/// Why a fetch's answer gave no items.
+/// Why the answer to a fetch gave no items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub category: FailureCategory,
@@ -199,7 +197,7 @@ pub struct Failure {
 pub enum FailureCategory {
     /// Try again later.
     Retry,
-    /// The connection's credential or permission is at fault: pause its fetches.
+    /// The connection's credential or permission is wrong: pause its fetches.
     Stop,
     /// This item is lost.
     GiveUp,

@@ -1,6 +1,5 @@
-//! Who a component comes from. The first version of a name that serves ties the
-//! name to its publisher: a key where the component is signed, else the way that
-//! it came.
+//! The origin of a component. The first version of a name that is activated ties the name
+//! to its publisher: a key if the component is signed, otherwise the way it arrived.
 
 use std::fmt;
 
@@ -10,13 +9,13 @@ use super::id::KeyId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Publisher {
-    /// It is signed by the owner of this public key.
+    /// Signed by the owner of this public key.
     Signer(PublicKey),
-    /// An operator with this admin key brought it.
+    /// Uploaded by an operator with this admin key.
     AdminKey(KeyId),
-    /// An operator brought it, and nobody noted with which key.
+    /// Uploaded by an operator; the key was not recorded.
     Operator,
-    /// It lay in the inbox.
+    /// Found in the inbox.
     Inbox,
 }
 
@@ -26,7 +25,7 @@ pub struct PublicKey(pub [u8; 32]);
 
 impl PublicKey {
     pub fn parse(text: &str) -> Option<Self> {
-        let bytes = super::hex::read(text.strip_prefix(PREFIX)?)?;
+        let bytes = super::hex::decode(text.strip_prefix(PREFIX)?)?;
         Some(Self(bytes.try_into().ok()?))
     }
 }
@@ -35,7 +34,7 @@ const PREFIX: &str = "ed25519:";
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PREFIX}{}", super::hex::of(&self.0))
+        write!(f, "{PREFIX}{}", super::hex::encode(&self.0))
     }
 }
 
@@ -46,7 +45,7 @@ impl fmt::Debug for PublicKey {
 }
 
 impl Publisher {
-    /// Of a component that was stored before publishers were noted.
+    /// The publisher of a component that was stored before publishers were recorded.
     pub fn of_origin(origin: &str) -> Self {
         if origin.ends_with(".wasm") {
             Self::Inbox
@@ -75,7 +74,7 @@ impl Publisher {
         }
     }
 
-    /// Whether a name of `owner` is this one's too.
+    /// Returns whether this publisher may use a name that belongs to `owner`.
     pub fn is(&self, owner: &Self) -> bool {
         self == owner || matches!((self, owner), (Self::AdminKey(_), Self::Operator))
     }
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_only_of_its_owner() {
+    fn only_the_owner_may_use_a_name() {
         let [signer, key, operator, inbox] = all();
         for (one, owner) in [
             (&signer, &inbox),

@@ -1,6 +1,6 @@
-//! The rows of the export, exactly as they leave: every key on every row, null
-//! where nothing is known, times with six digits. Clients' schemas are made of these
-//! types; the stores write what serde would make of them (`store/row/export.rs`).
+//! The rows of the export, exactly as clients get them: every key on every row, null for
+//! unknown values, times with six digits. Clients' schemas are generated from these types;
+//! the stores write what serde would produce for them (`store/row/export.rs`).
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::time::Micros;
 
-/// What can be exported.
+/// An entity that has a feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Entity {
     Conversations,
@@ -17,9 +17,9 @@ pub enum Entity {
     Deals,
     /// Failures of the channel: a report, not an entity of the export.
     MessageErrors,
-    /// Of the desk; not exported.
+    /// Tickets of the desk; not exported.
     Tickets,
-    /// What the product index follows; not exported.
+    /// The product index follows this feed; not exported.
     Products,
 }
 
@@ -35,7 +35,7 @@ impl Entity {
         Self::Products,
     ];
 
-    /// What `/v1/export` gives.
+    /// The entities of `/v1/export`.
     pub const EXPORTED: [Self; 4] = [
         Self::Conversations,
         Self::Messages,
@@ -55,14 +55,14 @@ impl Entity {
         }
     }
 
-    /// What an export names so.
-    pub fn of(text: &str) -> Option<Self> {
+    /// Reads the name of an exported entity.
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::EXPORTED
             .into_iter()
             .find(|entity| entity.as_str() == text)
     }
 
-    /// The number that stands for it in cursors and in the feed clock. Never reused.
+    /// The number of the entity in cursors and in the feed clock. Never reused.
     pub const fn code(self) -> u8 {
         match self {
             Self::Conversations => 1,
@@ -76,7 +76,7 @@ impl Entity {
     }
 }
 
-/// A row of which only that it is there is told.
+/// A row of `ids`, which says only that the row exists.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct IdRow {
     pub id: String,
@@ -157,7 +157,7 @@ pub struct ConversationRow {
     pub props: Box<RawValue>,
 }
 
-/// A failure of the channel, one for a message and a code.
+/// A failure of the channel: one row for each message and code.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MessageErrorRow {
     pub id: String,
@@ -179,7 +179,7 @@ pub struct MessageErrorRow {
     pub occurred_at: Micros,
 }
 
-/// Of an exported row: its place in the feed, and how many bytes of JSON it is.
+/// The position of an exported row in the feed, and its length in bytes of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExportRow {
     pub stamp: i64,

@@ -1,8 +1,8 @@
-//! Text of others as the service keeps it: every character but U+0000, which
-//! PostgreSQL's text cannot hold and no text of a person needs. Where a plugin's
-//! answer becomes the domain's it turns into U+FFFD, the character for what
-//! cannot be shown, so that every store holds the same; a declaration with it is
-//! refused. The raw delivery stays as it came.
+//! External text as the service stores it: every character but U+0000, which PostgreSQL's
+//! text cannot hold and no person's text needs. When a plugin's answer becomes a domain
+//! type, U+0000 turns into U+FFFD, the replacement character, so that every store holds the
+//! same text. A declaration that contains U+0000 is refused. The raw delivery is not
+//! changed.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ pub fn without_zero(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for a text of one's own: the usual one is not copied.
+/// Like [`without_zero`] for an owned text; the usual text is not copied.
 pub fn kept(text: String) -> String {
     if text.contains(ZERO) {
         text.replace(ZERO, SHOWN_AS)
@@ -29,8 +29,8 @@ pub fn kept(text: String) -> String {
     }
 }
 
-/// Whether a character moves a terminal's cursor, begins a command to it, ends a
-/// line, or turns the reading direction of what follows.
+/// Returns whether a character moves a terminal's cursor, begins a terminal command, ends a
+/// line, or changes the reading direction of the following text.
 pub fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -43,8 +43,7 @@ pub fn is_active(c: char) -> bool {
         )
 }
 
-/// The text with such characters written out, `\u001b`, as JSON has them too; those
-/// of `leave` stay.
+/// Escapes such characters as JSON does (`\u001b`), except those in `leave`.
 pub fn written_out<'a>(text: &'a str, leave: &[char]) -> Cow<'a, str> {
     let is_written = |c: char| is_active(c) && !leave.contains(&c);
     if !text.contains(is_written) {
@@ -63,7 +62,7 @@ pub fn written_out<'a>(text: &'a str, leave: &[char]) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-/// The same for every text and key within.
+/// Like [`kept`] for every text and key of a JSON value.
 pub fn kept_json(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(kept(text)),
@@ -78,7 +77,8 @@ pub fn kept_json(value: Value) -> Value {
     }
 }
 
-/// Where the first text or key with the character is, as `fields.list[2]`.
+/// Returns the path of the first text or key that contains the character, as
+/// `fields.list[2]`.
 pub fn first_zero(value: &Value) -> Option<String> {
     let mut path = String::new();
     find(value, &mut path).then(|| kept(path))
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_character_zero_becomes_another() {
+    fn only_the_character_zero_is_replaced() {
         let check = |text: &str, expect: &str| {
             assert_eq!(without_zero(text), expect);
             assert_eq!(kept(text.to_owned()), expect);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_read_to_its_ends() {
+    fn nested_json_texts_and_keys_are_cleaned() {
         let given = json!({"a\0": [{"b": "c\0"}, 1.50, null, true]});
         let expect = json!({"a\u{fffd}": [{"b": "c\u{fffd}"}, 1.50, null, true]});
         assert_eq!(kept_json(given), expect);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_written_out() {
+    fn characters_that_control_a_terminal_are_escaped() {
         let hostile = "a\u{1b}[2J\nb\r\u{9b}1m\u{7f}\u{202e}c\u{2066}\u{2028}é";
         let safe = r"a\u001b[2J\nb\u000d\u009b1m\u007f\u202ec\u2066\u2028é";
         assert_eq!(written_out(hostile, &[]), safe);

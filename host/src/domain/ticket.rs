@@ -1,5 +1,5 @@
-//! A ticket: what the desk has to do. One opens when a conversation, or a deal
-//! that nobody talks about, is handed to people; resolving it ends the conversation.
+//! A ticket: work for the desk. A ticket opens when a conversation, or a deal without a
+//! conversation, is handed to people; resolving it ends the conversation.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,7 +12,7 @@ use super::time::Micros;
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     Open,
-    /// A person has answered; nothing is settled yet.
+    /// A person has answered; the ticket is not resolved.
     Answered,
     Resolved,
 }
@@ -28,7 +28,7 @@ impl Status {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
 }
@@ -39,16 +39,16 @@ impl Status {
 pub struct TicketView {
     pub id: TicketId,
     pub status: Status,
-    /// None: the deal was handed over and nobody had talked about it.
+    /// Null if the deal was handed over without a conversation.
     pub conversation_id: Option<ConversationId>,
     pub deal_id: Option<DealId>,
-    /// Who is to be answered.
+    /// The person to answer.
     pub person: PersonPart,
-    /// The instance that talked before.
+    /// The instance of the conversation before the handover.
     pub agent_id: Option<AgentId>,
-    /// Who has taken it.
+    /// The owner who took the ticket.
     pub owner: Option<OwnerPart>,
-    /// What the notification told the assistant.
+    /// The notification's instructions for the assistant.
     pub special_instructions: Option<String>,
     pub opened_at: Micros,
     pub answered_at: Option<Micros>,

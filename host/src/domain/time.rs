@@ -1,6 +1,5 @@
-//! Time as the service counts it: microseconds since the epoch, UTC, written
-//! with exactly 27 characters, so that the order of the texts is the order of
-//! the times.
+//! Time in the service: microseconds since the epoch, UTC, written with exactly 27
+//! characters, so that texts sort in the order of their times.
 
 use std::fmt;
 
@@ -31,24 +30,25 @@ impl Micros {
         self.plus(seconds.saturating_mul(Self::SECOND))
     }
 
-    /// Whether this was less than so many microseconds ago. What lies ahead was not:
-    /// the clock was set back since.
+    /// Returns whether this was less than `most` microseconds ago. False for a time in the
+    /// future: the clock was set back since.
     pub fn is_recent(self, now: Self, most: i64) -> bool {
         (0..most).contains(&now.0.saturating_sub(self.0))
     }
 
-    /// Whether this lies ahead, by so many microseconds at most. What lies further ahead
-    /// was reckoned before the clock was set back, and holds no more.
+    /// Returns whether this is in the future by at most `most` microseconds. A time further
+    /// ahead was computed before the clock was set back, and no longer counts.
     pub fn is_ahead(self, now: Self, most: i64) -> bool {
         (1..=most).contains(&self.0.saturating_sub(now.0))
     }
 
-    /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always six digits.
+    /// Returns `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always with six digits.
     pub fn text(self) -> String {
         self.to_string()
     }
 
-    /// The same of the years 0 to 9999, without `fmt`: every row of an export has several.
+    /// The same text without `fmt`, for the years 0 to 9999: every row of an export has
+    /// several.
     pub fn digits(self) -> Option<[u8; 27]> {
         let time = Timestamp::from_microsecond(self.0).ok()?;
         let time = Offset::UTC.to_datetime(time);
@@ -93,7 +93,7 @@ impl Serialize for Micros {
     }
 }
 
-/// Puts a number of `WIDTH` digits in at this place.
+/// Writes a number of `WIDTH` digits at this place.
 fn put<const WIDTH: usize>(to: &mut [u8], place: usize, mut number: u32) {
     for digit in to[place..place + WIDTH].iter_mut().rev() {
         *digit = b'0' + (number % 10) as u8;
@@ -108,10 +108,10 @@ impl<'de> Deserialize<'de> for Micros {
     }
 }
 
-/// Reads a time as clients send it: `Z` or an offset, a space where an
-/// unencoded plus was, any digits of a second (six count: cut, never rounded up),
-/// or a bare date (midnight, UTC). Years 0000, whose times are read as the first moment
-/// of 0001, to 9999.
+/// Reads a time as clients send it: `Z` or an offset, a space in place of an unencoded
+/// plus, any number of fractional digits (six count; the rest is cut, never rounded up), or
+/// a bare date (midnight, UTC). Years 0000 to 9999; a time in 0000 is read as the first
+/// moment of 0001.
 pub fn parse(text: &str) -> Option<Micros> {
     let text = text.trim();
     if text.is_empty() || text.len() > 40 || !text.is_ascii() {
@@ -136,8 +136,8 @@ pub fn parse(text: &str) -> Option<Micros> {
     served(time.year(), time.timestamp_micros())
 }
 
-/// A time of a year that RFC 3339 knows, as it was written. For one before the year 1, and
-/// where its offset leads past 9999, the first or last moment of these years stands.
+/// Returns the time for a year that RFC 3339 knows. A time before the year 1 becomes the
+/// first moment of these years, and one that its offset moves past 9999 the last.
 fn served(year: i32, micros: i64) -> Option<Micros> {
     let is_served = (0..=9_999).contains(&year);
     is_served.then(|| Micros(micros).clamp(FIRST, LAST))
@@ -147,7 +147,7 @@ fn served(year: i32, micros: i64) -> Option<Micros> {
 const FIRST: Micros = Micros(-62_135_596_800 * Micros::SECOND);
 const LAST: Micros = Micros(253_402_300_800 * Micros::SECOND - 1);
 
-/// `2030-01-31` and nothing like it: the library would read signs and blanks too.
+/// Reads `2030-01-31` exactly: the library would accept signs and blanks too.
 fn bare_date(text: &str) -> Option<NaiveDate> {
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let mut parts = text.split('-');
@@ -161,15 +161,15 @@ fn bare_date(text: &str) -> Option<NaiveDate> {
     NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()
 }
 
-/// Whether it is a zone's name in the IANA database, spelt as there.
+/// Returns whether the text is a zone's name in the IANA database, in the same spelling.
 pub fn is_zone(name: &str) -> bool {
     Zone::named(name).is_some()
 }
 
-/// Reads a source's time: RFC 3339, an offset without a colon, or a local time
-/// in `zone` (an IANA name; an unknown one reads nothing). Of a local time that
-/// occurs twice the earlier is meant; one that was left out was written by a clock
-/// that was not put forward yet, and is read so. The year 0 stands for no time.
+/// Reads a source's time: RFC 3339, an offset without a colon, or a local time in `zone`
+/// (an IANA name; an unknown zone reads nothing). An ambiguous local time is read as the
+/// earlier one. A skipped local time is read as if the clock had not been put forward. The
+/// year 0 stands for no time.
 pub fn parse_source(text: &str, zone: &str) -> Option<Micros> {
     let text = text.trim();
     if text.starts_with("0000-") {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_is_that_of_a_format() {
+    fn the_text_equals_the_formatted_time() {
         let year_1 = -62_135_596_800 * Micros::SECOND;
         let year_9999 = 253_402_300_799 * Micros::SECOND + 999_999;
         let spread = (0..2_000).map(|at| year_1 + (year_9999 - year_1) / 2_000 * at + 7 * at);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_send_is_read() {
+    fn times_are_read_as_clients_send_them() {
         let check = |text: &str, expect: Option<i64>| {
             assert_eq!(parse(text).map(|m| m.0), expect, "{text}")
         };
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_outside_of_the_years_that_are_printed_is_their_first_or_last_moment() {
+    fn a_time_outside_the_printable_years_becomes_their_first_or_last_moment() {
         let last = "9999-12-31T23:59:59.999999Z";
         assert_eq!(parse(last), Some(LAST));
         assert_eq!(parse("0001-01-01"), Some(FIRST));
@@ -294,13 +294,13 @@ mod tests {
         );
         check("2025-11-06 14:30:00", "Nowhere/At_All", None);
         check("2025-11-06 14:30:00", "america/sao_paulo", None);
-        // It came twice.
+        // An ambiguous local time.
         check(
             "2026-10-25T01:30",
             "Europe/Lisbon",
             parse("2026-10-25T00:30:00Z").map(|m| m.0),
         );
-        // It was left out.
+        // A skipped local time.
         check(
             "2018-11-04 00:30",
             "America/Sao_Paulo",
@@ -331,7 +331,7 @@ mod fuzz {
         "0", "9", "59", "60", "0000", "9999", "-", "+", ":", "T", "Z", " ", ".", "23:59",
     ];
 
-    /// What is printed of it is its own text, and reads as the same time.
+    /// Printing gives the time's own text, which reads back as the same time.
     fn is_printed(time: Micros) {
         let printed = time.text();
         assert_eq!(printed.len(), 27, "{printed}");

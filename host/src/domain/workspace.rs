@@ -1,4 +1,4 @@
-//! A tenant and what it consists of.
+//! A tenant and its parts.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use super::id::{AgentId, OwnerId, PartnerId, WorkspaceId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Workspace {
     pub id: WorkspaceId,
-    /// Unique, lower case, what operators type: `demo`.
+    /// Unique, in lower case; operators type it: `demo`.
     pub slug: String,
     pub name: String,
-    /// ISO 3166 alpha-2 for phones without a country code.
+    /// ISO 3166 alpha-2, for phones without a country code.
     pub region: String,
-    /// IANA name.
+    /// Name in the IANA database.
     pub time_zone: String,
-    /// Requests a minute on the data API.
+    /// Requests per minute on the data API.
     pub rate_limit: u32,
 }
 
@@ -25,8 +25,8 @@ pub struct Partner {
     pub name: String,
 }
 
-/// An agent, which the interface also calls an instance: a messaging bot with
-/// its number, channel, adapter and settings.
+/// An agent, which the interface also calls an instance: a messaging bot with its number,
+/// channel, adapter and settings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Agent {
     pub id: AgentId,
@@ -38,7 +38,7 @@ pub struct Agent {
     pub kind: AgentKind,
     pub channel: Option<String>,
     pub adapter: Option<String>,
-    /// Left out of analytics unless asked for.
+    /// Left out of analytics unless requested.
     pub internal: bool,
 }
 

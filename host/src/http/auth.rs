@@ -1,11 +1,11 @@
-//! Who is asking. Each scheme gives a proof that its endpoints take as an
-//! argument; there is no other way to make one.
+//! Authentication. Each scheme yields a proof that its endpoints take as an argument. There is
+//! no other way to make one.
 //!
-//! A text that cannot be a key is refused without asking the store. What the
-//! store said of a key, good or bad, is believed for a second at most: a revoked
-//! key is dead by then on every host. When the store cannot be asked, nobody is
-//! let in. Failures are counted by the address that they come from (`failures`). Unknown, revoked, expired and malformed keys and keys of another kind
-//! hear the same.
+//! A text that cannot be a key is refused without asking the store. What the store answered
+//! about a key, good or bad, is trusted for at most a second, so a revoked key stops working on
+//! every host by then. If the store cannot be asked, no request is let in. Failures are counted
+//! by the address that they come from (`failures`). Unknown, revoked, expired and malformed
+//! keys, and keys of another kind, get the same answer.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::domain::key::{KeyKind, PlainKey};
 use crate::domain::workspace::{Partner, Workspace};
 use crate::store::{ByPartner, Caller, Scope, StoreError};
 
-/// A data client: it reads one workspace.
+/// A client of the data API. It reads one workspace.
 #[derive(Clone, Debug)]
 pub struct WorkspaceCaller {
     caller: Arc<Caller>,
@@ -41,7 +41,7 @@ impl WorkspaceCaller {
     }
 }
 
-/// A partner's system: it works in one workspace, by partner key or access token.
+/// A partner's system. It works in one workspace, with a partner key or an access token.
 #[derive(Clone, Debug)]
 pub struct PartnerCaller {
     caller: Arc<Caller>,
@@ -65,7 +65,7 @@ impl PartnerCaller {
         self.caller.key.id
     }
 
-    /// Who works on deals, for what is committed.
+    /// Returns the partner's identity, as commits record who changed a deal.
     pub fn by(&self) -> ByPartner {
         ByPartner {
             workspace: self.workspace().id,
@@ -91,7 +91,12 @@ fn workspace_of(caller: &Caller) -> &Workspace {
     caller.workspace.as_ref().expect("checked when granted")
 }
 
-/// By workspace key, as bearer.
+/// Authenticates a workspace key, sent as a bearer token.
+///
+/// # Errors
+///
+/// [`ApiError::Unauthorized`] without a valid key, [`ApiError::TooManyFailures`] if too many
+/// keys from the address failed, and [`ApiError::Store`] if the key cannot be looked up.
 pub async fn workspace(call: &Call<'_>) -> Result<WorkspaceCaller, ApiError> {
     let presented = bearer(&call.head.headers);
     let caller = grant(call, presented, KeyKind::Workspace, Challenge::Bearer).await?;
@@ -99,7 +104,11 @@ pub async fn workspace(call: &Call<'_>) -> Result<WorkspaceCaller, ApiError> {
     Ok(WorkspaceCaller { caller, scope })
 }
 
-/// By partner key, in `x-service-api-key`.
+/// Authenticates a partner key in `x-service-api-key`.
+///
+/// # Errors
+///
+/// As for [`workspace`].
 pub async fn partner(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
     let headers = &call.head.headers;
     let presented = headers
@@ -108,13 +117,21 @@ pub async fn partner(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
     partner_caller(grant(call, presented, KeyKind::Partner, Challenge::PartnerKey).await?)
 }
 
-/// By a partner's access token, as bearer.
+/// Authenticates a partner's access token, sent as a bearer token.
+///
+/// # Errors
+///
+/// As for [`workspace`].
 pub async fn access_token(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
     let presented = bearer(&call.head.headers);
     partner_caller(grant(call, presented, KeyKind::AccessToken, Challenge::Bearer).await?)
 }
 
-/// By admin key, as bearer.
+/// Authenticates an admin key, sent as a bearer token.
+///
+/// # Errors
+///
+/// As for [`workspace`].
 pub async fn admin(call: &Call<'_>) -> Result<AdminCaller, ApiError> {
     let presented = bearer(&call.head.headers);
     let caller = grant(call, presented, KeyKind::Admin, Challenge::Bearer).await?;
@@ -169,8 +186,8 @@ async fn grant(
     let key = PlainKey::parse(presented).filter(|key| key.kind() == kind);
     let digest = key.map(|key| key.digest());
     let known = match digest {
-        // What was good is asked after all the same: who guesses does not lock out
-        // whoever has the same address.
+        // A key that was good is looked up even then: failed guesses do not lock out valid
+        // clients at the same address.
         Some(digest) if too_many.is_none() || http.pipeline.keys.was_good(&digest) => {
             http.pipeline.keys.known(&http.core, &digest).await?
         }
@@ -182,7 +199,7 @@ async fn grant(
         return Ok(caller);
     }
     http.failures.note(who, now);
-    http.core.metrics.key_failed();
+    http.core.metrics.http.key_failed();
     match too_many {
         Some(retry_after) => Err(ApiError::TooManyFailures { retry_after }),
         None => Err(refused),

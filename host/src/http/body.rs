@@ -1,9 +1,9 @@
-//! The body of a request, read within bounds: of its own size, of time, and of
-//! the bytes that all requests hold together.
+//! Reads the body of a request within bounds: of its own size, of time, and of the bytes that
+//! all requests hold together.
 //!
-//! What says that it is too large is refused before it is read. What is refused
-//! while it still comes is read and dropped for a moment, since a client that
-//! writes into a closed connection does not get to see why.
+//! A body whose announced length is too large is refused before it is read. A body that is
+//! refused while it is still arriving is read and dropped for a moment, since a client that
+//! writes into a closed connection does not get to see the reason.
 
 use std::io;
 use std::time::Duration;
@@ -21,6 +21,7 @@ use super::io::Part;
 use crate::domain::id::ConnectionId;
 use crate::http::state::Http;
 use crate::limits;
+use crate::telemetry::Shed;
 
 /// A whole body. Its bytes count against the budget until it is dropped.
 pub struct Body {
@@ -29,7 +30,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// The bytes, and what to keep for as long as they are held.
+    /// Returns the bytes, and the share to keep for as long as they are held.
     pub fn into_parts(self) -> (Bytes, Share) {
         (self.bytes, self.held)
     }
@@ -38,23 +39,23 @@ impl Body {
 /// A body that has not been read yet.
 pub struct Unread {
     incoming: Option<Coming>,
-    /// What it may hold of all bodies' bytes.
+    /// Its share of the budget of all bodies.
     share: Option<Share>,
-    /// It lives until the body is read, or given up.
+    /// Dropped when the body is read or given up.
     reading: watch::Sender<()>,
     announced: Option<u64>,
-    /// The client waits for a word before it sends.
+    /// The client waits for an interim answer before it sends.
     waits: bool,
 }
 
-/// A body that is on its way, which keeps its connection busy.
+/// A body in transit. It keeps its connection busy.
 struct Coming {
     body: Incoming,
     _busy: Option<Part>,
 }
 
 impl Unread {
-    /// `busy` says that its connection is not idle while the body comes.
+    /// `busy` keeps the connection from counting as idle while the body arrives.
     pub fn new(head: &Parts, incoming: Incoming, share: Share, busy: Option<Part>) -> Self {
         let announced = head
             .headers
@@ -72,19 +73,19 @@ impl Unread {
         }
     }
 
-    /// Returns when there is nothing to read, or not any more.
+    /// Returns when the body is read or given up; at once if there is none.
     pub fn is_done(&self) -> impl Future<Output = ()> + Send + use<> {
         let is_empty = self.incoming.is_none();
         let mut reading = self.reading.subscribe();
         async move {
             if !is_empty {
-                // It changes by its end only.
+                // The value never changes: this returns when the sender is dropped.
                 let _ = reading.changed().await;
             }
         }
     }
 
-    /// It counts for this connection too.
+    /// Counts the body for this connection too.
     pub fn going_to(mut self, connection: &ConnectionId) -> Self {
         if let Some(share) = self.share.as_mut() {
             share.goes_to(connection);
@@ -92,7 +93,13 @@ impl Unread {
         self
     }
 
-    /// Reads at most `limit` bytes in the configured time.
+    /// Reads the whole body, of at most `limit` bytes, in the configured time.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::BodyTooLarge`] or [`ApiError::BodyTooSlow`] past a bound,
+    /// [`ApiError::Overloaded`] if there is no room for it, and [`ApiError::BadRequest`] or
+    /// [`ApiError::ClientGone`] if it breaks off.
     pub async fn read(self, http: &Http, limit: usize) -> Result<Body, ApiError> {
         let time = Duration::from_secs(http.core.config.server.body_seconds);
         self.read_within(limit, time)
@@ -103,8 +110,12 @@ impl Unread {
             })
     }
 
-    /// The next piece of a body that nobody holds as a whole, which comes within this
-    /// time; `None` at its end.
+    /// Returns the next piece of a body that is not held as a whole, or `None` at its end.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::BodyTooSlow`] if no piece arrives within `time`, and
+    /// [`ApiError::BadRequest`] or [`ApiError::ClientGone`] if the body breaks off.
     pub async fn next(&mut self, time: Duration) -> Result<Option<Bytes>, ApiError> {
         while let Some(incoming) = self.incoming.as_mut() {
             match timeout(time, incoming.body.frame()).await {
@@ -132,8 +143,8 @@ impl Unread {
                 held: share,
             });
         };
-        // The whole of it at once: of many that come together some are read to their
-        // end and the others are refused before they send, rather than all half-way.
+        // Take room for the whole body at once: of many that arrive together, some are read to
+        // their end and the others are refused before they are sent, instead of all half-way.
         let announced = self
             .announced
             .and_then(|bytes| usize::try_from(bytes).ok())
@@ -166,7 +177,8 @@ impl Unread {
     }
 }
 
-/// A body that comes no further: its chunks cannot be told apart, or nobody sends.
+/// Returns the error of a body that breaks off: its chunks are malformed, or its client is
+/// gone.
 fn broken(error: hyper::Error) -> ApiError {
     let cause = std::error::Error::source(&error);
     let kind = cause.and_then(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
@@ -196,12 +208,12 @@ impl From<ApiError> for ReadError {
     }
 }
 
-/// There is no room for a body.
+/// Counts a body for which there is no room, and returns its refusal.
 pub fn shed(http: &Http, short: Short) -> ApiError {
-    http.core.metrics.shed(match short {
-        Short::All => "bodies",
-        Short::Peer => "bodies of one address",
-        Short::Connection => "bodies to one connection",
+    http.core.metrics.http.shed(match short {
+        Short::All => Shed::Bodies,
+        Short::Peer => Shed::BodiesOfOneAddress,
+        Short::Connection => Shed::BodiesToOneConnection,
     });
     refusal(short)
 }
@@ -221,8 +233,8 @@ fn refusal(short: Short) -> ApiError {
     }
 }
 
-/// Chunks as one. A large body of a single chunk is not copied; a small one is, so that
-/// the connection has its buffer back and the body holds no more than it is.
+/// Joins chunks. A large body of a single chunk is not copied. A small one is, so that the
+/// connection gets its buffer back and the body holds no more memory than its bytes.
 #[derive(Default)]
 struct Gathered {
     length: usize,
@@ -238,7 +250,7 @@ impl Gathered {
             return;
         }
         if self.all.is_empty() {
-            // What is announced is within the limit, and counts as held already.
+            // The announced length is within the limit, and room for it is taken already.
             let announced = announced.and_then(|bytes| usize::try_from(bytes).ok());
             self.all.reserve_exact(announced.unwrap_or(0));
             self.all.extend_from_slice(&self.first);
@@ -312,8 +324,8 @@ mod tests {
         assert_eq!(Gathered::default().whole(), Bytes::new());
     }
 
-    /// What a server that reads at most `limit` bytes, of `budget` in all, says
-    /// to these bytes, sent one after the other.
+    /// Sends these bytes, one text after the other, to a server that reads at most `limit`
+    /// bytes and has room for `budget` in all. Returns its answer.
     async fn read(limit: usize, budget: usize, sent: &[&str]) -> String {
         use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
         let (mut client, server) = tokio::io::duplex(1 << 20);
@@ -349,7 +361,7 @@ mod tests {
     const HEAD: &str = "POST / HTTP/1.1\r\nHost: a\r\n";
 
     #[tokio::test]
-    async fn a_body_is_read_whole_in_whatever_pieces_it_comes() {
+    async fn a_body_is_read_whole_from_any_pieces() {
         let head = format!("{HEAD}Content-Length: 6\r\n\r\n");
         assert_eq!(read(6, 6, &[&head, "ab", "cd", "ef"]).await, "b\"abcdef\"");
         let head = format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n");
@@ -359,7 +371,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
+    async fn a_body_announced_as_too_large_is_refused_before_it_arrives() {
         let head = format!("{HEAD}Content-Length: 7\r\n\r\n");
         assert!(read(6, 6, &[&head]).await.contains("larger than 6 bytes"));
     }
@@ -372,8 +384,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_past_what_all_may_hold_is_shed() {
-        // Refused before it comes, or as soon as it is too much.
+    async fn a_body_past_the_common_budget_is_shed() {
+        // Refused before it arrives, or as soon as it is too much.
         let head = format!("{HEAD}Content-Length: 6\r\n\r\n");
         let said = read(60, 5, &[&head]).await;
         assert!(
@@ -389,7 +401,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_does_not_come_in_time_is_given_up() {
+    async fn a_late_body_is_given_up() {
         let head = format!("{HEAD}Content-Length: 6\r\n\r\n");
         let said = read(6, 6, &[&head, "abc"]).await;
         assert!(said.contains("did not arrive in time"), "{said}");

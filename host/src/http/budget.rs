@@ -1,7 +1,6 @@
-//! Bytes of bodies that requests may hold at once, and of answers that clients have
-//! not taken yet: all of them together, those of one address, and of bodies those to
-//! one connection, so that whoever takes more than a share of the room is refused
-//! before others are.
+//! Bounds the bytes of bodies that requests hold at once, and of answers that clients have not
+//! read yet: in total, per address, and for bodies also per connection. So a client that takes
+//! more than its share of the room is refused before others are.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -35,7 +34,7 @@ struct Held {
     connections: HashMap<ConnectionId, usize>,
 }
 
-/// Whose room there is not enough of.
+/// The bound that leaves no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Short {
     All,
@@ -44,8 +43,8 @@ pub enum Short {
 }
 
 impl Budget {
-    /// As the configuration says, and where it leaves that open, by the memory
-    /// that there is.
+    /// Returns the budget of bodies: the configured one, or, if that is left open, one that
+    /// fits the available memory.
     pub fn configured(server: &Server) -> Self {
         let all = configured(server.bodies_mib, limits::DELIVERY_BYTES);
         let share = |percent| share(all, percent, limits::DELIVERY_BYTES);
@@ -56,7 +55,7 @@ impl Budget {
         })
     }
 
-    /// The same for answers, which are to no connection.
+    /// Returns the budget of answers. They have no bound per connection.
     pub fn of_answers(server: &Server) -> Self {
         let all = configured(server.answers_mib, limits::ANSWER_ROOM_BYTES);
         Self::new(Bounds {
@@ -66,7 +65,7 @@ impl Budget {
         })
     }
 
-    /// Without shares: where all are trusted alike.
+    /// Returns a budget without shares, for clients that are all trusted.
     pub fn whole(bytes: usize) -> Self {
         Self::new(Bounds {
             all: bytes,
@@ -82,7 +81,7 @@ impl Budget {
         }
     }
 
-    /// What one request holds: nothing yet.
+    /// Returns the share of one request. It holds nothing yet.
     pub fn share(self: &Arc<Self>, peer: IpAddr) -> Share {
         Share {
             budget: Arc::clone(self),
@@ -97,7 +96,8 @@ impl Budget {
     }
 }
 
-/// So many mebibytes, but room for one of the largest; with 0 what the memory allows.
+/// Returns the configured bytes, but room for at least one of the largest. 0 stands for what
+/// the memory allows.
 fn configured(mebibytes: usize, largest: usize) -> usize {
     match mebibytes {
         0 => of_memory(memory::may_use(), largest),
@@ -109,9 +109,9 @@ fn share(all: usize, percent: usize, largest: usize) -> usize {
     (all / 100 * percent).clamp(largest, all)
 }
 
-/// A delivery is in memory several times on its way: as it came, masked, in its
-/// plugin as text and as what the plugin reads of it, and as the store's parameters.
-/// So is an answer: as the store gives it, put together, and compressed.
+/// Returns the bytes that the memory allows. A delivery is in memory several times on its way:
+/// as it came, masked, in its plugin as text and as what the plugin reads of it, and as the
+/// store's parameters. So is an answer: as the store returns it, assembled, and compressed.
 fn of_memory(bytes: Option<u64>, largest: usize) -> usize {
     let share = bytes.map_or(u64::MAX, |bytes| bytes / limits::MEMORY_PER_BODY_BYTE);
     usize::try_from(share)
@@ -119,7 +119,7 @@ fn of_memory(bytes: Option<u64>, largest: usize) -> usize {
         .clamp(2 * largest, limits::BODY_BYTES_IN_FLIGHT)
 }
 
-/// What one request holds of the budget, until it is dropped.
+/// The part of the budget that one request holds, until it is dropped.
 pub struct Share {
     budget: Arc<Budget>,
     peer: IpAddr,
@@ -128,7 +128,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// What it holds from now on counts for this connection too.
+    /// Counts what it holds from now on for this connection too.
     pub fn goes_to(&mut self, connection: &ConnectionId) {
         debug_assert_eq!(self.bytes, 0);
         self.connection = Some(connection.clone());
@@ -138,7 +138,11 @@ impl Share {
         self.bytes
     }
 
-    /// Takes what an answer has, and gives it back when the answer has gone out.
+    /// Takes room for an answer until the returned bytes are dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Short`] names the bound that leaves no room.
     pub fn keep(mut self, answer: Bytes) -> Result<Bytes, Short> {
         self.take_for_answer(answer.len())?;
         Ok(Bytes::from_owner(Kept {
@@ -147,13 +151,21 @@ impl Share {
         }))
     }
 
-    /// Takes what an answer has: one that is larger than the share of its address
-    /// takes all of that.
+    /// Takes room for an answer. An answer that is larger than the share of its address takes
+    /// all of that share.
+    ///
+    /// # Errors
+    ///
+    /// [`Short`] names the bound that leaves no room.
     pub fn take_for_answer(&mut self, bytes: usize) -> Result<(), Short> {
         self.take(bytes.min(self.budget.bounds.peer))
     }
 
-    /// Takes so many bytes more, or none.
+    /// Takes this many bytes more, or none.
+    ///
+    /// # Errors
+    ///
+    /// [`Short`] names the bound that leaves no room.
     pub fn take(&mut self, bytes: usize) -> Result<(), Short> {
         let Bounds {
             all,
@@ -187,7 +199,7 @@ impl Share {
     }
 }
 
-/// An answer, and the room that it takes.
+/// An answer and the room that it takes.
 struct Kept {
     answer: Bytes,
     _share: Share,
@@ -213,7 +225,7 @@ impl Drop for Share {
     }
 }
 
-/// Who holds nothing is not remembered.
+/// Gives bytes back. A key that holds nothing is forgotten.
 fn give_back<K: Hash + Eq>(held: &mut HashMap<K, usize>, key: &K, bytes: usize) {
     if let Some(of_it) = held.get_mut(key) {
         *of_it -= bytes;
@@ -232,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_more_than_a_share_is_refused_before_others_are() {
+    fn a_client_past_its_share_is_refused_before_others() {
         let budget = Arc::new(Budget::new(Bounds {
             all: 10,
             peer: 6,
@@ -258,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_takes_room_until_it_has_gone_out() {
+    fn an_answer_takes_room_until_it_is_sent() {
         let budget = Arc::new(Budget::new(Bounds {
             all: 10,
             peer: 6,
             connection: 10,
         }));
         let keep = |peer, bytes: usize| budget.share(at(peer)).keep(vec![0; bytes].into());
-        // However long: it would never fit otherwise.
+        // However large: it would never fit otherwise.
         let first = keep(1, 1_000).expect("room");
         assert_eq!(keep(1, 1), Err(Short::Peer));
         let second = keep(2, 4).expect("room");
@@ -280,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_is_a_part_of_the_memory_that_there_is() {
+    fn the_budget_is_a_part_of_the_available_memory() {
         assert_eq!(of_memory(Some(256 << 20), limits::DELIVERY_BYTES), 16 << 20);
         assert_eq!(of_memory(Some(1 << 30), limits::DELIVERY_BYTES), 64 << 20);
         assert_eq!(

@@ -13,16 +13,16 @@ use super::request_id::RequestId;
 use super::route::Surface;
 use super::state::Http;
 
-/// What an endpoint gets of a request, besides its body and the proof of who asks.
+/// What an endpoint receives of a request, besides its body and the proof of its caller.
 pub struct Call<'a> {
     pub http: &'a Arc<Http>,
     pub head: &'a Parts,
     pub id: &'a RequestId,
     pub surface: Surface,
     pub family: Family,
-    /// Who asks: the far end, or whom a trusted proxy names.
+    /// The client's address: the far end, or the one that a trusted proxy names.
     pub peer: IpAddr,
-    /// Whether it waits for the answer still; known on the admin surface.
+    /// Whether the client still waits for the answer. Known only on the admin surface.
     pub client: Client,
 }
 
@@ -31,7 +31,7 @@ impl Call<'_> {
         Query::of(self.head)
     }
 
-    /// The answer to a request that fails, its inside logged.
+    /// Returns the answer to a failed request, and logs the error's details.
     pub fn refuse(&self, error: &ApiError) -> Reply {
         error.log();
         error.reply(self.family, &self.head.headers, self.id)

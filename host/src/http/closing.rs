@@ -1,6 +1,6 @@
-//! How a listener closes without cutting anybody off. A connection that the kernel
-//! has let in and nobody has accepted yet is reset when its listener closes, and its
-//! client, which may have sent a whole request by then, hears no answer.
+//! Closes a listener without cutting a client off. When a listener closes, the kernel resets
+//! every connection that it has established but the service has not accepted yet. The client,
+//! which may have sent a whole request by then, would get no answer.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,49 +9,49 @@ use std::os::fd::AsRawFd;
 use libc::{IP_MINTTL, IPPROTO_IP, IPPROTO_IPV6, IPV6_MINHOPCOUNT, c_int};
 use tokio::net::{TcpListener, TcpStream};
 
-/// From now on the kernel drops what would begin a connection, and lets those end
-/// their handshake that have begun one. A client's system tries again after a second,
-/// and is refused when the listener is closed by then: it knows that it was not heard.
+/// Makes the kernel drop new connection attempts, while handshakes that have begun may
+/// complete. The client's system tries again after a second, and is refused if the listener is
+/// closed by then: so the client knows that its request did not arrive.
 ///
-/// The listener takes no packet that has passed a router, or that a usual system sent:
-/// they begin at 64 or 128 hops. Unlike a packet filter that needs no privilege.
+/// The listener ignores packets that passed a router, and packets that a usual system sent:
+/// their hop count starts at 64 or 128. Unlike a packet filter, this needs no privilege.
 ///
 /// # Errors
 ///
-/// Those of the system, which may know no such bound.
+/// The system's error. The system may not support such a bound.
 pub fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
     takes(listener, listener.local_addr()?, MOST_HOPS)
 }
 
-/// A connection whose handshake ended after its listener took no more has the listener's
-/// bound, and hears nothing of what its client sends. From now on it does; what was not
-/// heard is sent again.
+/// Makes an accepted connection receive what its client sends. A connection whose handshake
+/// completed after [`begin_no_more`] inherits the listener's bound, and receives nothing until
+/// this call. The client's system sends again what was lost.
 ///
 /// # Errors
 ///
-/// Those of the system.
+/// The system's error.
 pub fn hear(stream: &TcpStream) -> io::Result<()> {
     takes(stream, stream.local_addr()?, ANY_HOPS)
 }
 
-/// Hops that a packet has left at most, as it is sent by hardly anybody.
+/// The greatest hop count of a packet. Hardly any system sends packets with it.
 const MOST_HOPS: c_int = 255;
 const ANY_HOPS: c_int = 0;
 
-/// The socket at this address takes packets that have so many hops left, or more.
+/// Makes the socket at this address ignore packets with a smaller hop count.
 fn takes(socket: &impl AsRawFd, at: SocketAddr, hops: c_int) -> io::Result<()> {
     if at.is_ipv6() {
         set(socket, IPPROTO_IPV6, IPV6_MINHOPCOUNT, hops)?;
     }
-    // On a socket of both families it counts for the older one.
+    // On a dual-stack socket this option covers IPv4.
     set(socket, IPPROTO_IP, IP_MINTTL, hops)
 }
 
-#[expect(unsafe_code, reason = "no crate of ours offers these two options")]
+#[expect(unsafe_code, reason = "no dependency offers these two options")]
 fn set(socket: &impl AsRawFd, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
     let length = libc::socklen_t::try_from(size_of_val(&value)).map_err(io::Error::other)?;
-    // SAFETY: the socket is open while it is borrowed, and the pointer is to a value that
-    // lives until the call has returned and whose size is given.
+    // SAFETY: the socket is open while it is borrowed, and the pointer is to a value that lives
+    // until the call has returned and whose size is given.
     let done = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -87,25 +87,26 @@ mod tests {
             TcpStream::connect_timeout(&address, Duration::from_secs(20))
         });
         listener.accept().await.expect("the early one");
-        // The late one waits for an answer of the kernel, and hears of the end.
+        // The late client waits for the kernel's answer, and is refused once the listener is
+        // closed.
         drop(listener);
         let refused = late.await.expect("no panic").expect_err("nobody listens");
         assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
     }
 
     #[tokio::test]
-    async fn who_has_connected_is_let_in_and_nobody_else_begins() {
+    async fn a_closing_listener_accepts_established_connections_only() {
         check("127.0.0.1:0", "127.0.0.1").await;
     }
 
     #[tokio::test]
-    async fn who_ended_the_handshake_late_is_heard() {
+    async fn a_connection_with_a_late_handshake_is_read() {
         for bound in ["127.0.0.1:0", "[::1]:0"] {
             let listener = TcpListener::bind(bound).await.expect("a free port");
             let address = listener.local_addr().expect("it is bound");
             let mut client = TcpStream::connect(address).expect("the kernel lets it in");
             let (mut stream, _) = listener.accept().await.expect("the client");
-            // As it has it from a listener that takes no more.
+            // The bound that a late connection inherits from its listener.
             takes(&stream, address, MOST_HOPS).expect("the system has the bound");
             client.write_all(b"a lead").expect("it is on its way");
             hear(&stream).expect("the system has the bound");

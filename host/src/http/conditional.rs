@@ -1,6 +1,6 @@
-//! What a client need not be sent again: a tag stands for the state of an answer,
-//! and who names it in `If-None-Match` has it already. Tags are weak: an answer is
-//! one in whatever coding, and as lines or whole.
+//! Conditional requests. A tag stands for the state of an answer, and a client that names it in
+//! `If-None-Match` has that answer already. Tags are weak: an answer has one tag in every
+//! content coding, and as lines or as a whole.
 
 use hyper::HeaderMap;
 use hyper::header::{HeaderValue, IF_NONE_MATCH};
@@ -8,13 +8,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::domain::hex;
 
-/// The tag of a state.
+/// Returns the tag of a state.
 pub fn tag(state: &[u8]) -> HeaderValue {
-    let digest = hex::of(&Sha256::digest(state)[..16]);
+    let digest = hex::encode(&Sha256::digest(state)[..16]);
     HeaderValue::from_str(&format!("W/\"{digest}\"")).expect("hexadecimal digits fit a header")
 }
 
-/// Whether the reader names the tag, or any; weak and strong ones are alike here.
+/// Returns whether the client names the tag, or any tag (`*`). Weak and strong tags count
+/// alike.
 pub fn is_known(request: &HeaderMap, tag: &HeaderValue) -> bool {
     fn bare(text: &str) -> &str {
         let text = text.trim();

@@ -1,7 +1,7 @@
-//! Who is connected: so many at once, and so many of one address. When there is
-//! no place left, those that have waited longest for their next request go, and
-//! whoever comes is let in; who is being served is never sent away, nor who was a
-//! moment ago and may just be asking again.
+//! Bounds the open connections, in total and per address. If no place is left, the connections
+//! that have been idle longest are closed and the new one is let in. A connection whose request
+//! is being served is never closed, nor one that was served a moment ago and may be about to
+//! send its next request.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,17 +14,17 @@ use tokio::time::timeout;
 use super::io::Progress;
 use crate::domain::network;
 
-/// Between two looks at whether somebody has become idle.
+/// How often to check whether a connection has become idle.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// The part of a bound that goes at once, so that looking for the longest idle
-/// costs little for each who comes.
+/// One in this many of a bound is closed at once, so that the search for the longest idle costs
+/// little per new connection.
 const AT_ONCE: usize = 256;
 
 pub struct Crowd {
     most: usize,
     most_of_one: usize,
-    /// Who idles for less long makes no room for others.
+    /// Connections that have been idle for less make no room for others.
     rest: Duration,
     places: Mutex<Places>,
     freed: Notify,
@@ -35,7 +35,7 @@ struct Places {
     next: u64,
     taken: HashMap<u64, Taken>,
     of_one: HashMap<IpAddr, usize>,
-    /// Without those that were told to go.
+    /// Without the connections that were asked to close.
     count: usize,
 }
 
@@ -74,8 +74,12 @@ impl Crowd {
         }
     }
 
-    /// A place for who comes; the number that had to go for it. Waits while all who
-    /// are there are being served.
+    /// Returns a place for a new connection, and the number of connections that were closed for
+    /// it. Waits while all others are being served.
+    ///
+    /// # Errors
+    ///
+    /// [`TooManyOfOne`] if the address has all its places in use and none of them is idle.
     pub async fn admit(
         self: &Arc<Self>,
         peer: IpAddr,
@@ -149,7 +153,7 @@ impl Places {
         }
     }
 
-    /// Tells a few of those that have idled longest to go; how many.
+    /// Asks a few of the connections that have been idle longest to close. Returns how many.
     fn send_away(&mut self, bound: usize, among: impl Fn(&Taken) -> bool) -> usize {
         let mut idle: Vec<(u64, u64)> = self
             .taken
@@ -175,12 +179,12 @@ impl Places {
 }
 
 impl Place {
-    /// Returns when this connection is to go.
+    /// Returns when this connection has to close.
     pub async fn told_to_go(&self) {
         self.go.notified().await;
     }
 
-    /// It has a request by now, and stays.
+    /// Keeps the connection: it has a request by now.
     pub fn stay(&self) {
         let mut places = self.crowd.places();
         if let Some(taken) = places.taken.get_mut(&self.number)
@@ -214,7 +218,7 @@ mod tests {
         [192, 0, 2, number].into()
     }
 
-    /// Of a connection that idles.
+    /// Returns the progress of an idle connection.
     fn idle() -> Progress {
         let progress = Progress::new();
         progress.is_heard();
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_idled_longest_goes_for_who_comes() {
+    async fn the_longest_idle_connection_makes_room() {
         let crowd = Arc::new(Crowd::new(2, 2, Duration::ZERO));
         let (old, young) = (idle(), idle());
         let (first, _) = enter(&crowd, 1, &old).await;
@@ -234,7 +238,7 @@ mod tests {
         assert_eq!(gone, 0);
         old.request_begins();
         old.request_ends();
-        // The first is the younger one by now.
+        // The first one is the younger one by now.
         let (_third, gone) = enter(&crowd, 3, &idle()).await;
         assert_eq!(gone, 1);
         second.told_to_go().await;
@@ -242,7 +246,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_served_stays_and_who_comes_waits() {
+    async fn a_served_connection_stays_and_a_new_one_waits() {
         let crowd = Arc::new(Crowd::new(1, 1, Duration::ZERO));
         let busy = idle();
         busy.request_begins();
@@ -260,7 +264,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_just_been_served_stays_and_who_comes_waits() {
+    async fn a_just_served_connection_stays_and_a_new_one_waits() {
         let crowd = Arc::new(Crowd::new(1, 1, Duration::from_secs(3_600)));
         let (first, _) = enter(&crowd, 1, &idle()).await;
         let other = idle();

@@ -1,5 +1,5 @@
-//! Bodies that their senders compressed: gzip, deflate or zstd, read as what they were
-//! before, within the bounds of one that came as it is.
+//! Decompresses bodies that their senders compressed with gzip, deflate or zstd, within the
+//! bounds of bodies that arrive uncompressed.
 
 use std::io::{self, Cursor, Read};
 
@@ -17,7 +17,7 @@ use crate::http::state::Http;
 use crate::limits;
 use crate::plugin::{CallError, give_way};
 
-/// The names of what is decoded, as `Accept-Encoding` lists them.
+/// The codings that are supported, as `Accept-Encoding` lists them.
 pub const CODINGS: &str = "gzip, deflate, zstd";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +27,11 @@ pub enum Coding {
     Zstd,
 }
 
-/// How the body is coded; `None`: it comes as it is.
+/// Returns the coding of the body, or `None` if it is not compressed.
 ///
 /// # Errors
-/// 415 for a coding that is not known, and for several.
+///
+/// 415 for an unknown coding, and for several.
 pub fn coding(headers: &HeaderMap) -> Result<Option<Coding>, ApiError> {
     let values = headers.get_all(CONTENT_ENCODING).iter();
     let mut codings = values
@@ -44,16 +45,17 @@ pub fn coding(headers: &HeaderMap) -> Result<Option<Coding>, ApiError> {
         (Some("deflate"), None) => Ok(Some(Coding::Deflate)),
         (Some("zstd"), None) => Ok(Some(Coding::Zstd)),
         _ => Err(ApiError::UnsupportedMediaType(format!(
-            "The body is compressed in a way that is not read here: send it with one Content-Encoding of {CODINGS}, or without."
+            "The Content-Encoding of the body is not supported: send it with one of {CODINGS}, or uncompressed."
         ))),
     }
 }
 
-/// The body as it was before, and what it holds of the budget, which grows with it.
-/// The work is done in the connection's lane, as that on what its plugin gives.
+/// Returns the decompressed body and its share of the budget, which grows with it. The work
+/// runs in the connection's lane, as the plugin's work on that body does.
 ///
 /// # Errors
-/// 400 where it cannot be read, 413 where it is too large, 503 where there is no room.
+///
+/// 400 if it cannot be decompressed, 413 if it is too large, 503 if there is no room.
 pub async fn decode(
     http: &Http,
     connection: &ConnectionId,
@@ -62,8 +64,8 @@ pub async fn decode(
     limit: usize,
     held: Share,
 ) -> Result<(Vec<u8>, Share), ApiError> {
-    // Whose plugin will read it is no matter here: the connection pays.
-    let nobodys = Digest::of(&[]);
+    // Which plugin will read it does not matter here: the work counts for the connection.
+    let nobodys = Digest::compute(&[]);
     let work = read(coding, sent, limit, held);
     let lane = connection.as_str();
     match http.core.plugins.compute(lane, &nobodys, work).await {
@@ -78,7 +80,7 @@ pub async fn decode(
             retry_after: 1,
         }),
         Err(_) => Err(ApiError::Overloaded {
-            what: "Too many compressed bodies wait to be read; send this one again.",
+            what: "Too many compressed bodies are waiting; send this one again.",
             retry_after: 1,
         }),
     }
@@ -122,7 +124,7 @@ fn decoder(coding: Coding, sent: Bytes) -> io::Result<Box<dyn Read + Send>> {
         && u16::from_be_bytes([sent[0], sent[1]]).is_multiple_of(31);
     Ok(match coding {
         Coding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(Cursor::new(sent))),
-        // Some senders leave out the frame that the standard wants.
+        // Some senders leave out the frame that the standard requires.
         Coding::Deflate => Box::new(Inflate {
             sent,
             at: 0,
@@ -137,7 +139,7 @@ fn decoder(coding: Coding, sent: Bytes) -> io::Result<Box<dyn Read + Send>> {
     })
 }
 
-/// Deflate, whose reader in the library takes a stream that breaks off for a whole one.
+/// Decompresses deflate. The library's own reader takes a truncated stream for a complete one.
 struct Inflate {
     sent: Bytes,
     at: usize,
@@ -162,9 +164,9 @@ impl Read for Inflate {
         if made == 0 && !self.has_ended {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        // Without a frame nearly everything is the beginning of something.
+        // Without a frame, nearly any bytes are a valid beginning.
         if self.has_ended && self.at < self.sent.len() {
-            return Err(io::Error::other("something stands behind its end"));
+            return Err(io::Error::other("data follows the end of the stream"));
         }
         Ok(made)
     }
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn each_coding_is_read_and_holds_what_it_becomes() {
+    fn each_coding_is_decompressed_and_counts_its_full_size() {
         let text = "a lead after a lead ".repeat(20_000);
         for coding in [Coding::Gzip, Coding::Deflate, Coding::Zstd] {
             let sent = packed(coding, text.as_bytes());
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_has_no_room_or_is_broken_is_refused() {
+    fn a_body_too_large_or_broken_or_without_room_is_refused() {
         let text = vec![0; 1 << 20];
         for coding in [Coding::Gzip, Coding::Deflate, Coding::Zstd] {
             let sent = packed(coding, &text);
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn one_coding_that_is_known_is_taken() {
+    fn only_a_single_known_coding_is_accepted() {
         let check = |values: &[&'static str], expect: Option<Option<Coding>>| {
             let mut headers = HeaderMap::new();
             for value in values {

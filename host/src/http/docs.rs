@@ -1,10 +1,10 @@
-//! `GET /openapi.json`: what the surface serves. `GET /docs`: a page that shows
-//! it, whose script and style come from here too; the browser is told to load
-//! nothing from anywhere else. The page calls an operation only when somebody
-//! says so, with a key that was typed in.
+//! `GET /openapi.json`: the document of the surface. `GET /docs`: a page that shows it. Its
+//! script and style come from here too, and the browser is instructed to load nothing from
+//! elsewhere. The page calls an operation only at its reader's request, with a key that was
+//! typed in.
 //!
-//! All of it is made once and kept, compressed, until the service ends. A reader
-//! asks each time whether its copy is still good, which costs no body.
+//! All of it is built once and kept, compressed, until the service ends. A reader checks each
+//! time whether its copy is current, which costs no body.
 
 use std::sync::OnceLock;
 
@@ -92,7 +92,7 @@ impl Asset {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_page_names_nothing_outside() {
+    fn the_page_references_nothing_external() {
         for text in [
             include_str!("docs/page.html"),
             include_str!("docs/page.js"),

@@ -1,6 +1,6 @@
-//! Smaller answers for who can read them: zstd or gzip for bodies above one
-//! kilobyte, by the weights of `Accept-Encoding`. Answers are bounded, so each is
-//! compressed before it goes out; a large one off the threads that serve.
+//! Compresses answers: bodies above one kilobyte with zstd or gzip, by the weights of
+//! `Accept-Encoding`. Answers are bounded, so each is compressed before it is sent, a large one
+//! off the serving threads.
 
 use std::io::Write as _;
 
@@ -31,7 +31,7 @@ impl Coding {
     }
 }
 
-/// A text that never changes, compressed once for all who ask for it.
+/// A constant text, compressed once for all clients.
 pub struct Kept {
     plain: Bytes,
     zstd: Option<Bytes>,
@@ -41,7 +41,7 @@ pub struct Kept {
 impl Kept {
     pub fn new(plain: &'static [u8]) -> Self {
         let is_worth_it = plain.len() > limits::COMPRESS_FROM_BYTES;
-        // Out of memory: the plain text is as true.
+        // If there is no memory to compress it, the plain text is served.
         let squeezed = |coding| {
             let plain = Payload::whole(Bytes::from_static(plain));
             squeeze(coding, plain).ok().filter(|_| is_worth_it)
@@ -53,7 +53,7 @@ impl Kept {
         }
     }
 
-    /// The body as the request would like it best, and the headers that say so.
+    /// Sets the body in the coding that the request prefers, and the headers that name it.
     pub fn fill(&self, request: &HeaderMap, reply: &mut Reply) {
         let coding = choose(request);
         let small = match coding {
@@ -75,13 +75,14 @@ impl Kept {
 /// Compresses the reply's body if it is worth it and the client asks for it.
 ///
 /// # Errors
-/// [`ApiError::Internal`] where compressing fails, which only a defect brings about.
+///
+/// [`ApiError::Internal`] if compressing fails, which only a defect causes.
 pub async fn compress(request: &HeaderMap, reply: Reply) -> Result<Reply, ApiError> {
     if !is_plain_text(&reply) {
         return Ok(reply);
     }
     let (mut head, payload) = reply.into_parts();
-    // Of a small answer too: the next one from this address may be large.
+    // On a small answer too: the next one from this address may be large.
     vary(&mut head.headers);
     if payload.bytes() <= limits::COMPRESS_FROM_BYTES {
         return Ok(Reply::from_parts(head, payload));
@@ -103,7 +104,7 @@ pub async fn compress(request: &HeaderMap, reply: Reply) -> Result<Reply, ApiErr
     Ok(Reply::from_parts(head, Payload::whole(small)))
 }
 
-/// Says that the coding is the client's choice, unless that is said already.
+/// Adds `Vary: accept-encoding`, unless it is there already.
 fn vary(headers: &mut HeaderMap) {
     let said = headers.get_all(VARY).iter();
     let mut names = said
@@ -129,7 +130,7 @@ fn choose(request: &HeaderMap) -> Option<Coding> {
     let any = of("*").unwrap_or(0);
     let zstd = of("zstd").unwrap_or(0);
     let gzip = of("gzip").or(of("x-gzip")).unwrap_or(any);
-    // Plain is always good enough unless a coding is at least as welcome.
+    // The plain form is good enough unless a coding is at least as welcome.
     let plain = of("identity").unwrap_or(1);
     let best = zstd.max(gzip);
     if best == 0 || best < plain {
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_welcome_coding_is_chosen() {
+    fn the_preferred_coding_is_chosen() {
         let check = |text: &'static str, expect: Option<Coding>| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(text));
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_squeezed_can_be_read() {
+    fn a_compressed_body_can_be_decompressed() {
         let text = "a lead after a lead ".repeat(500);
         let pieces: Vec<_> = text
             .as_bytes()

@@ -1,7 +1,7 @@
-//! Keys that did not hold, counted by the address that they came from. Past a
-//! number in a minute an address is refused unless its key is one that the store
-//! has said is good: it costs the store nothing any more, and what it guesses
-//! takes years longer. A key that is known goes on working from there.
+//! Counts failed keys by the address that they came from. Past a number per minute an address
+//! is refused, unless its key is one that the store has accepted. Its attempts then cost the
+//! store nothing, and guessing a key takes years longer. A known key continues to work from
+//! that address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use crate::domain::time::Micros;
 use crate::limits;
 
 pub struct Failures {
-    /// 0: they are not bounded.
+    /// 0: there is no bound.
     most: u32,
     minute: Mutex<Minute>,
 }
@@ -24,8 +24,8 @@ struct Minute {
     of: HashMap<Who, u32>,
 }
 
-/// An address, and whether it asks where operators do: a crowd outside behind a
-/// proxy on this machine does not lock them out.
+/// An address, and whether it uses the admin surface: clients behind a proxy on this machine do
+/// not lock operators out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Who {
     address: IpAddr,
@@ -51,7 +51,7 @@ impl Failures {
 
     pub fn note(&self, who: Who, now: Micros) {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
-        // A clock that was set back begins anew too.
+        // If the clock went backwards, the count starts over too.
         if !minute.since.is_recent(now, Micros::MINUTE) {
             minute.since = now;
             minute.of.clear();
@@ -64,7 +64,7 @@ impl Failures {
         }
     }
 
-    /// Seconds until this address may try again, if it failed too often.
+    /// Returns the seconds until this address may try again, if it failed too often.
     pub fn refused(&self, who: Who, now: Micros) -> Option<u64> {
         if self.most == 0 {
             return None;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_stays_bounded() {
+    fn the_counted_addresses_stay_bounded() {
         let failures = Failures::new(1);
         for number in 0..=u32::try_from(limits::PEERS_COUNTED).expect("few") {
             failures.note(who(number), Micros(1));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_bound_nobody_is_refused() {
+    fn without_a_bound_no_address_is_refused() {
         let failures = Failures::new(0);
         failures.note(who(1), Micros(1));
         assert_eq!(failures.refused(who(1), Micros(1)), None);

@@ -1,17 +1,17 @@
-//! The heads of requests as they come in: what the parser behind would take although
-//! it is no HTTP, and what it refuses without a word. It looks at lines where they lie
-//! and copies nothing.
+//! Scans the heads of requests as they arrive, for two things: what hyper's parser accepts
+//! although it is not HTTP, and what it refuses without an explanation. Lines are scanned in
+//! place.
 //!
-//! Bodies are passed over, those in chunks too, so that heads behind them are looked at,
-//! also in the same packet. Where nobody can tell here how long a body is, the next head
-//! begins where [`Head::may_begin`] says so.
+//! Bodies are skipped, chunked ones too, so that the heads after them are scanned, even in the
+//! same packet. If the length of a body cannot be determined here, the next head begins where
+//! [`Head::may_begin`] says so.
 
-/// A line that ends with a line feed alone: two readers may not agree on where
-/// such a head, or such a body in chunks, ends.
+/// A line that ends with a bare line feed. Two readers may not agree on where such a head, or
+/// such a chunked body, ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BareLineFeed {
-    /// Of the bytes looked at, so many are of what came before: of other requests, or
-    /// of its own where it is in a body.
+    /// How many of the scanned bytes precede it: bytes of other requests, or, if it is in a
+    /// body, also of its own.
     pub before: usize,
     pub in_body: bool,
 }
@@ -21,29 +21,29 @@ pub struct Head {
     at: At,
     /// The line that has not ended yet, as much of it as matters.
     held: Vec<u8>,
-    /// Bytes of it.
+    /// The bytes of that line so far.
     carried: usize,
     last: u8,
-    /// A line was there: an empty one ends the head.
+    /// The head has a line: the next empty one ends it.
     begun: bool,
     body: Length,
-    /// It names a transfer coding that is not served.
+    /// The head names a transfer coding that is not supported.
     odd_coding: bool,
 }
 
-/// Where the next byte belongs.
+/// What the next byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Head,
-    /// So many bytes more.
+    /// This many more bytes.
     Body(u64),
-    /// The line that says how long the next chunk is.
+    /// The line with the length of the next chunk.
     Size,
-    /// So many bytes more, and the end of their line.
+    /// This many more bytes, including the end of their line.
     Chunk(u64),
-    /// Lines behind the last chunk, up to an empty one.
+    /// The lines after the last chunk, up to an empty one.
     Trailer,
-    /// Nobody knows here where the body ends.
+    /// The end of the body cannot be determined here.
     Somewhere,
 }
 
@@ -56,8 +56,7 @@ enum Length {
     Unknown,
 }
 
-/// Of a line that comes in pieces, so much is kept: the fields that matter here are
-/// shorter.
+/// How much is kept of a line that arrives in pieces. The fields that matter here are shorter.
 const HELD: usize = 128;
 
 impl Default for Head {
@@ -75,10 +74,14 @@ impl Default for Head {
 }
 
 impl Head {
-    /// Looks at what came.
+    /// Scans the next bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`BareLineFeed`] if a line of a head or of a chunked body ends with one.
     pub fn look(&mut self, bytes: &[u8]) -> Result<(), BareLineFeed> {
         let mut rest = bytes;
-        // Where the present head begins.
+        // Where the current head begins.
         let mut before = 0;
         loop {
             match self.at {
@@ -130,11 +133,11 @@ impl Head {
         }
     }
 
-    /// A line ends, whose last piece this is.
+    /// Ends a line with its last piece.
     fn line(&mut self, piece: &[u8]) {
         if self.carried == 0 {
             let line = &piece[..piece.len() - 2];
-            // In pieces no more would be known of it.
+            // In pieces, no more of it would be known.
             match line.get(..HELD) {
                 Some(begin) if line.len() > HELD => self.long_line(begin),
                 _ => self.whole_line(line),
@@ -174,7 +177,7 @@ impl Head {
         }
     }
 
-    /// One of which only the beginning is known.
+    /// Handles a line of which only the beginning is known.
     fn long_line(&mut self, begin: &[u8]) {
         match self.at {
             At::Size => self.at = At::Somewhere,
@@ -208,7 +211,7 @@ impl Head {
         }
     }
 
-    /// The request before has ended: what comes is a head.
+    /// Marks the end of the previous request: the next bytes are a head.
     pub fn may_begin(&mut self) {
         if self.at == At::Somewhere {
             *self = Self::default();
@@ -223,14 +226,14 @@ impl Head {
 const CODING: &[u8] = b"transfer-encoding:";
 const LENGTH: &[u8] = b"content-length:";
 
-/// What follows the line that says how long a chunk is.
+/// Returns what follows the line with the length of a chunk.
 fn after_size(line: &[u8]) -> At {
     let number = line.split(|byte| *byte == b';').next().unwrap_or(line);
     let number = std::str::from_utf8(number.trim_ascii()).ok();
     let bytes = number.and_then(|number| u64::from_str_radix(number, 16).ok());
     match bytes {
         Some(0) => At::Trailer,
-        // With the end of its line.
+        // Including the end of its line.
         Some(bytes) => bytes.checked_add(2).map_or(At::Somewhere, At::Chunk),
         None => At::Somewhere,
     }
@@ -241,7 +244,7 @@ fn value_of<'line>(line: &'line [u8], name: &[u8]) -> Option<&'line [u8]> {
     there.eq_ignore_ascii_case(name).then_some(value)
 }
 
-/// Whether a value of `Transfer-Encoding` names anything but `chunked`, once.
+/// Returns whether a value of `Transfer-Encoding` is anything but a single `chunked`.
 pub fn is_odd_coding(value: &[u8]) -> bool {
     !value.trim_ascii().eq_ignore_ascii_case(b"chunked")
 }
@@ -260,7 +263,7 @@ mod tests {
     const GOOD: &str = "\r\nPOST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n1\n2\n3";
 
     #[test]
-    fn a_head_is_looked_at_to_its_end_in_whatever_pieces_it_comes() {
+    fn a_head_is_scanned_to_its_end_in_any_pieces() {
         for cut in 0..GOOD.len() {
             let (first, second) = GOOD.as_bytes().split_at(cut);
             let mut head = Head::default();
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_feed_alone_is_found_wherever_it_stands() {
+    fn a_bare_line_feed_is_found_anywhere() {
         for text in [
             "\nGET / HTTP/1.1\r\n\r\n",
             "GET / HTTP/1.1\nHost: a\r\n\r\n",
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_behind_another_request_is_looked_at_too() {
+    fn a_head_after_another_request_is_scanned_too() {
         let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
         let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\na\n\nb";
         let bad = "GET / HTTP/1.1\nHost: a\r\n\r\n";
@@ -311,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_in_chunks_is_passed_over_in_whatever_pieces_it_comes() {
+    fn a_chunked_body_is_skipped_in_any_pieces() {
         let long = "x".repeat(2 * HELD);
         let text = format!(
             "POST / HTTP/1.1\r\nLong: {long}\r\nTransfer-Encoding: chunked\r\n\r\n\
@@ -323,7 +326,7 @@ mod tests {
             assert_eq!(head.look(first), Ok(()), "{cut}");
             assert!(head.look(second).is_err(), "{cut}");
         }
-        // A byte at a time.
+        // One byte at a time.
         let mut head = Head::default();
         let mut looks = text.bytes().map(|byte| head.look(&[byte]));
         assert_eq!(
@@ -333,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_feed_alone_in_the_lines_of_chunks_is_found() {
+    fn a_bare_line_feed_in_chunk_lines_is_found() {
         let head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
         for (body, sound) in [("1\na\r\n", 0), ("0\r\nT: v\n\r\n", 3), ("0\r\n\n", 3)] {
             let found = |before| {
@@ -352,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_body_of_unknown_length_a_head_begins_when_it_may() {
+    fn after_a_body_of_unknown_length_a_head_begins_when_announced() {
         for lengths in [
             "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",
             "Content-Length: 1\r\nContent-Length: 1\r\n",
@@ -368,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_line_as_much_is_known_whole_as_in_pieces() {
+    fn a_long_line_is_scanned_alike_whole_and_in_pieces() {
         let spaces = " ".repeat(HELD);
         for (field, odd) in [
             (format!("Transfer-Encoding: gzip,{spaces}chunked"), true),
@@ -388,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coding_that_is_not_served_is_seen() {
+    fn an_unsupported_transfer_coding_is_found() {
         for (value, odd) in [
             ("chunked", false),
             (" Chunked ", false),
@@ -422,12 +425,12 @@ mod fuzz {
         "0\r\n\r\n",
         "ffffffffffffffff\r\n",
         ";a=b",
-        // As long as nobody keeps it.
+        // Longer than what is kept of a line.
         "                                                                                                                                            ",
         ":",
     ];
 
-    /// What a look at the whole says, and what is known then.
+    /// Returns what a scan of the parts finds, and what is known then.
     fn verdict(parts: &[&[u8]]) -> (Option<BareLineFeed>, Head) {
         let mut head = Head::default();
         let mut seen = 0;
@@ -456,7 +459,8 @@ mod fuzz {
             match (whole, found) {
                 (Some(whole), Some(found)) => {
                     assert_eq!(found.in_body, whole.in_body);
-                    // Of what came before a piece nothing is told behind its begin.
+                    // A scan in pieces counts at least as many bytes before the fault as a scan
+                    // of the whole.
                     assert!(found.before >= whole.before, "{found:?} {whole:?}");
                 }
                 (None, None) => {

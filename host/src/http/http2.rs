@@ -1,5 +1,5 @@
-//! HTTP/2: many requests at once over one connection. hyper bounds what comes; the
-//! times that a client may idle, or take nothing, are looked after here.
+//! HTTP/2: many requests at once over one connection. hyper bounds what arrives; the times for
+//! which a client may idle, or read nothing, are enforced here.
 
 use std::convert::Infallible;
 use std::io;
@@ -25,17 +25,21 @@ use super::route::Surface;
 use crate::http::state::Http;
 use crate::limits;
 
-/// How who has known before that HTTP/2 is served begins (RFC 9113, 3.4). No request
-/// of HTTP/1.1 does.
+/// How a connection begins whose client knows in advance that the server supports HTTP/2 (RFC
+/// 9113, 3.4). No HTTP/1.1 request begins like this.
 pub const PREFACE: &[u8; 3] = b"PRI";
 
-/// Between two looks at whether anything has moved.
+/// How often to check whether anything has moved.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// A write that tells of nothing but the connection itself is shorter.
+/// A write that concerns only the connection itself is shorter.
 const MOVES: usize = 256;
 
-/// Answers what comes until the client leaves, idles for too long, or `stop` returns.
+/// Answers requests until the client leaves, idles for too long, or `stop` returns.
+///
+/// # Errors
+///
+/// hyper's error, if the connection fails.
 pub async fn requests<S>(
     http: &Arc<Http>,
     surface: Surface,
@@ -90,7 +94,7 @@ where
             _ => {}
         }
     }
-    // The client hears which of its requests are still answered.
+    // The client learns which of its requests are still answered.
     served.as_mut().graceful_shutdown();
     loop {
         tokio::select! {
@@ -104,14 +108,14 @@ where
     }
 }
 
-/// As long as a request may take until something of its answer goes out.
+/// Returns how long a request may take until a part of its answer is sent.
 fn longest(http: &Http) -> Duration {
     let server = &http.core.config.server;
     Duration::from_secs(server.body_seconds + server.answer_seconds + limits::STALL_SECONDS)
 }
 
-/// The request with its authority where HTTP/1.1 has it, so that it is looked at in one
-/// place. Two that differ stay two.
+/// Copies the authority of a request to where HTTP/1.1 has it, so that it is checked in one
+/// place. If both are there and differ, both stay.
 fn named(mut request: Request<Incoming>) -> Request<Incoming> {
     let authority = request.uri().authority();
     let host = authority.and_then(|name| HeaderValue::from_str(name.as_str()).ok());
@@ -124,7 +128,7 @@ fn named(mut request: Request<Incoming>) -> Request<Incoming> {
     request
 }
 
-/// A stream that tells when something of an answer went out.
+/// A stream that records when a part of an answer was sent.
 struct Moving<S> {
     stream: S,
     progress: Progress,

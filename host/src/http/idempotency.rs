@@ -1,7 +1,7 @@
-//! The header `Idempotency-Key`: a request that names itself is done once, and
-//! its repeats hear the first one's answer. A key is its partner's own and counts
-//! for one route; the same key with another request is refused. Which answers are
-//! kept is the endpoint's to say; all of them are told here.
+//! The header `Idempotency-Key`: a request with a key is executed once, and its repeats get the
+//! answer of the first. A key belongs to its partner and counts for one route. The same key
+//! with another request is refused. The endpoint decides which answers are stored; all of them
+//! are returned from here.
 
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
@@ -19,19 +19,24 @@ use crate::store::{IdempotencyClaim, IdempotencyKey, StoredAnswer};
 
 const HEADER: &str = "idempotency-key";
 
-/// A key as a request brings it.
+/// The key of a request.
 pub struct Key(String);
 
 impl Key {
-    /// `None`: the request does not name itself.
-    pub fn of(call: &Call<'_>) -> Result<Option<Self>, ApiError> {
+    /// Returns the request's key, or `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::BadRequest`] if the header is repeated or not 1 to
+    /// [`limits::IDEMPOTENCY_KEY_CHARACTERS`] visible ASCII characters.
+    pub fn from_call(call: &Call<'_>) -> Result<Option<Self>, ApiError> {
         let mut values = call.head.headers.get_all(HEADER).iter();
         let Some(value) = values.next() else {
             return Ok(None);
         };
         if values.next().is_some() {
             return Err(ApiError::BadRequest(
-                "The header Idempotency-Key is there twice: a request has one key.".to_owned(),
+                "The request has more than one Idempotency-Key header; send one.".to_owned(),
             ));
         }
         let key = value.to_str().ok().filter(|key| is_key(key));
@@ -44,8 +49,8 @@ impl Key {
         Ok(Some(Self(key.to_owned())))
     }
 
-    /// What is kept under it. `subject` is what the path names, where it names
-    /// something: a key that was used for one is no key for another.
+    /// Returns the claim under which the answer is stored. `subject` is what the path names, if
+    /// anything: a key that was used for one subject is not valid for another.
     pub fn claim(
         self,
         call: &Call<'_>,
@@ -67,20 +72,24 @@ impl Key {
     }
 }
 
-/// Of what the body says: whoever writes it anew may put its members in another
-/// order, or other blanks between them.
+/// Returns a digest of the body's content: a client that serialises it again may order its
+/// members or space them differently.
 fn fingerprint(subject: &str, body: &Value) -> String {
-    hex::of(&Sha256::digest(format!("{subject}{body}")))
+    hex::encode(&Sha256::digest(format!("{subject}{body}")))
 }
 
-/// The key came with another request before.
+/// Returns the error for a key that was used with another request before.
 pub fn reused() -> ApiError {
     ApiError::unprocessable(
-        "This Idempotency-Key came with another body, or for another deal, before; take a new one for another request.",
+        "This Idempotency-Key came with another body, or for another deal, before; use a new key for another request.",
     )
 }
 
-/// The answer as it is told, now or again.
+/// Returns a stored answer as a reply, for the first time or as a replay.
+///
+/// # Errors
+///
+/// [`ApiError::Internal`] if the stored status is not one of HTTP.
 pub fn as_told(call: &Call<'_>, answer: StoredAnswer, replayed: bool) -> Result<Reply, ApiError> {
     let status = StatusCode::from_u16(answer.status).map_err(ApiError::internal)?;
     let mut reply = if status.is_success() {
@@ -104,14 +113,14 @@ pub fn as_told(call: &Call<'_>, answer: StoredAnswer, replayed: bool) -> Result<
     Ok(reply)
 }
 
-/// What an answer that was kept says is wrong.
+/// Returns the message of a stored refusal.
 fn message_of(body: &str) -> String {
     let value: Option<Value> = serde_json::from_str(body).ok();
     let message = value.as_ref().and_then(|value| value["message"].as_str());
     message.unwrap_or("The message was refused.").to_owned()
 }
 
-/// As the document's expression for it has it.
+/// Returns whether the text is a key, as the expression in the document says.
 fn is_key(text: &str) -> bool {
     (1..=limits::IDEMPOTENCY_KEY_CHARACTERS).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_graphic())
@@ -124,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_the_same_however_it_is_laid_out_and_for_its_subject_only() {
+    fn a_fingerprint_ignores_layout_and_depends_on_the_subject() {
         let of = |subject: &str, text: &str| {
             let body: Value = serde_json::from_str(text).expect("JSON");
             fingerprint(subject, &body)
@@ -136,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_of_visible_characters() {
+    fn a_key_has_visible_characters_only() {
         let long = "x".repeat(limits::IDEMPOTENCY_KEY_CHARACTERS);
         for right in ["a", "visit-4711", "!~", long.as_str()] {
             assert!(is_key(right), "{right}");
@@ -148,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_refusal_says_what_it_said() {
+    fn a_stored_refusal_keeps_its_message() {
         assert_eq!(message_of(&json!({"message": "No."}).to_string()), "No.");
         assert_eq!(message_of("{}"), "The message was refused.");
     }

@@ -1,7 +1,6 @@
-//! A client's socket with the deadlines that hyper does not have: the first
-//! byte and the headers of a request come in time, and an answer that nobody
-//! takes off our hands is given up. Between requests a connection may idle
-//! longer; that is hyper's own header timer.
+//! A client's socket with the deadlines that hyper lacks: the first byte and the headers of a
+//! request have to arrive in time, and an answer that the client does not read is given up.
+//! Between requests a connection may idle longer; hyper's own header timer bounds that.
 
 use std::io;
 use std::pin::Pin;
@@ -22,33 +21,33 @@ use crate::clock::SharedClock;
 
 /// Waiting for the next request.
 const IDLE: u8 = 0;
-/// A request's head is under way; a new connection owes one.
+/// A request's head is arriving, or due on a new connection.
 const HEAD: u8 = 1;
 /// A request is being served.
 const BUSY: u8 = 2;
 
-/// Between two looks at whether a request is still being served.
+/// How often to check whether a request is still being served.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// Where a connection stands, as its service tells it.
+/// The state of a connection, as its service reports it.
 #[derive(Clone, Debug)]
 pub struct Progress(Arc<Stand>);
 
 #[derive(Debug)]
 struct Stand {
-    /// What had come when it was accepted has been read.
+    /// Everything that had arrived when the connection was accepted has been read.
     heard: AtomicBool,
-    /// Of a connection that is not busy.
+    /// The phase while the connection is not busy.
     phase: AtomicU8,
-    /// What is under way of requests, and makes it busy: an answer that is made, a
-    /// body that comes.
+    /// The parts of requests in progress that make it busy: an answer being made, a body
+    /// arriving.
     parts: AtomicU32,
     /// When a request last began or ended, or an answer last moved, in microseconds since
     /// the process began to serve.
     moved: AtomicU64,
 }
 
-/// Something that keeps a connection busy, until it is dropped.
+/// Keeps a connection busy until it is dropped.
 #[derive(Debug)]
 pub struct Part(Progress);
 
@@ -79,30 +78,31 @@ impl Progress {
         self.0.parts.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// One more part of the request that has begun.
+    /// Adds a part to the request that has begun.
     pub fn part(&self) -> Part {
         self.request_begins();
         Part(self.clone())
     }
 
-    /// From now on a connection without a request idles: what its client had sent when
-    /// it was accepted has been read.
+    /// Marks everything that the client had sent when it was accepted as read. From now on, a
+    /// connection without a request idles.
     pub fn is_heard(&self) {
         self.0.heard.store(true, Ordering::Relaxed);
     }
 
-    /// Since when no request is being served; a head that does not end is none.
+    /// Returns since when no request is being served, or `None` if one is. An unfinished head
+    /// does not count as a request.
     pub fn idle_since(&self) -> Option<u64> {
         let idles = self.0.heard.load(Ordering::Relaxed) && self.phase() != BUSY;
         idles.then(|| self.0.moved.load(Ordering::Relaxed))
     }
 
-    /// Whether a request is being served, or its head has begun to come.
+    /// Returns whether a request is being served, or its head has begun to arrive.
     pub fn is_under_way(&self) -> bool {
         self.phase() != IDLE
     }
 
-    /// Whether no request has come yet.
+    /// Returns whether no request has arrived yet.
     pub fn is_new(&self) -> bool {
         self.phase() == HEAD
     }
@@ -115,7 +115,7 @@ impl Progress {
         self.0.moved.store(now(), Ordering::Relaxed);
     }
 
-    /// How long nothing has moved.
+    /// Returns for how long nothing has moved.
     pub fn rests_for(&self) -> Duration {
         let moved = self.0.moved.load(Ordering::Relaxed);
         Duration::from_micros(now().saturating_sub(moved))
@@ -142,25 +142,25 @@ pub struct Watched<S> {
     stream: S,
     progress: Progress,
     head: Head,
-    /// Why nothing is read any more.
+    /// Why reading has ended.
     ended: Option<Ended>,
     head_time: Duration,
     head_deadline: Pin<Box<Sleep>>,
     stall: Duration,
-    /// Set while the client takes nothing.
+    /// Set while the client reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
     refusing: Refusing,
 }
 
 #[derive(Clone, Copy)]
 enum Ended {
-    /// The next request's head is refused, once those before it are answered.
+    /// The next request's head is refused, once the requests before it are answered.
     ByHead,
-    /// Who reads the body is told, and answers.
+    /// The reader of the body gets the error, and answers.
     ByBody,
 }
 
-/// What a refusal of a head is made of.
+/// What is needed to refuse a head.
 #[derive(Clone)]
 pub struct Refusing {
     pub family: Family,
@@ -168,7 +168,7 @@ pub struct Refusing {
 }
 
 impl Refusing {
-    /// A whole answer, after which the connection ends.
+    /// Returns a whole answer, after which the connection ends.
     pub fn answer(&self, error: &ApiError) -> Vec<u8> {
         let (status, _) = error.outside();
         let body = error.body(self.family).to_string();
@@ -186,8 +186,8 @@ impl Refusing {
 }
 
 impl<S> Watched<S> {
-    /// The first request's head is there until `first_head`, a later one's in
-    /// `head_time` from its first byte on.
+    /// The first request's head has to arrive by `first_head`, a later one's within `head_time`
+    /// of its first byte.
     pub fn new(
         stream: S,
         progress: Progress,
@@ -209,8 +209,8 @@ impl<S> Watched<S> {
         }
     }
 
-    /// What hyper says by itself to a head that it cannot read has no words; here
-    /// are some.
+    /// Returns an answer with a message in place of hyper's own answer to a head that it cannot
+    /// read, which has none.
     fn in_words(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         if self.progress.phase() != HEAD {
             return None;
@@ -221,14 +221,14 @@ impl<S> Watched<S> {
             StatusCode::URI_TOO_LONG => ApiError::UriTooLong,
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => ApiError::HeadersTooLarge,
             _ => ApiError::BadRequest(
-                "This is no request of HTTP/1.1: its first line, a header or its length cannot be read."
+                "This is not a valid HTTP/1.1 request: its first line, a header or its length cannot be read."
                     .to_owned(),
             ),
         };
         Some(self.refusing.answer(&error))
     }
 
-    /// Passes a write's result on, unless the client has taken nothing for too long.
+    /// Passes a write's result on, unless the client has read nothing for too long.
     fn watch_write<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -241,7 +241,7 @@ impl<S> Watched<S> {
         let stall = self.stall;
         let deadline = self.stalled.get_or_insert_with(|| Box::pin(sleep(stall)));
         match deadline.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Err(too_slow("the client takes no answer"))),
+            Poll::Ready(()) => Poll::Ready(Err(too_slow("the client does not read its answer"))),
             Poll::Pending => Poll::Pending,
         }
     }
@@ -251,8 +251,8 @@ fn too_slow(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, what)
 }
 
-/// The status of an answer that hyper gave without anybody asking it to: ours
-/// have a body.
+/// Returns the status of an answer that hyper gave on its own. The service's answers have a
+/// body.
 fn refused_head(bytes: &[u8]) -> Option<StatusCode> {
     let rest = bytes.strip_prefix(b"HTTP/1.1 ")?;
     let status = StatusCode::from_bytes(rest.get(..3)?).ok()?;
@@ -264,29 +264,29 @@ fn refused_head(bytes: &[u8]) -> Option<StatusCode> {
 fn bad_line() -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        "a line of the request ends with a line feed alone",
+        "a line of the request ends with a bare line feed",
     )
 }
 
 fn bare_line_feed() -> ApiError {
     ApiError::BadRequest(
-        "A line of the request's head ends with a line feed alone: each ends with a carriage return and a line feed."
+        "A line of the request's head ends with a bare line feed; end each line with a carriage return and a line feed."
             .to_owned(),
     )
 }
 
 impl<S: AsyncWrite + Unpin> Watched<S> {
-    /// Says what is wrong with the head, and that nothing more is read. A request
-    /// that is being served is answered first.
+    /// Answers what is wrong with the head, and ends reading. A request that is being served is
+    /// answered first.
     fn refuse(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.progress.phase() == BUSY {
-            // The end of an answer wakes nobody here.
+            // The end of an answer does not wake this task.
             self.head_deadline.as_mut().reset(Instant::now() + AGAIN);
             if self.head_deadline.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
         }
-        // Nothing else is being written unless the client takes nothing.
+        // Nothing else is being written, unless the client reads nothing.
         if self.stalled.is_none() {
             let answer = self.refusing.answer(&bare_line_feed());
             let _ = Pin::new(&mut self.stream).poll_write(cx, &answer);
@@ -340,7 +340,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<S> {
                 }
             }
             Poll::Pending if phase == HEAD && this.head_deadline.as_mut().poll(cx).is_ready() => {
-                Poll::Ready(Err(too_slow("the client sends no request")))
+                Poll::Ready(Err(too_slow("the client sends no request in time")))
             }
             other => other,
         }
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_takes_nothing_is_given_up() {
+    async fn a_client_that_reads_nothing_is_given_up() {
         let (_client, server) = tokio::io::duplex(16);
         let mut watched = Watched::new(
             server,
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_request_and_every_later_one_have_to_come_in_time() {
+    async fn every_request_has_to_arrive_in_time() {
         let (mut client, server) = tokio::io::duplex(16);
         let progress = Progress::new();
         let mut watched = Watched::new(
@@ -436,7 +436,7 @@ mod tests {
         let mut byte = [0; 1];
         let error = watched.read(&mut byte).await.expect_err("no first byte");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        // While a request is served and between two of them nothing is owed.
+        // While a request is served, and between two of them, no head is due.
         progress.request_begins();
         assert!(
             tokio::time::timeout(SHORT * 2, watched.read(&mut byte))
@@ -449,7 +449,7 @@ mod tests {
                 .await
                 .is_err()
         );
-        // The next one's first byte starts the clock again.
+        // The next request's first byte starts the clock again.
         client.write_all(b"G").await.expect("open");
         assert_eq!(watched.read(&mut byte).await.expect("a byte"), 1);
         let error = watched.read(&mut byte).await.expect_err("no second byte");

@@ -1,7 +1,7 @@
-//! The JSON body of a gateway's request. One rule for all of them: who says that
-//! it is something else than JSON, or that it is compressed, hears 415; who says
-//! nothing is believed. What is read counts against the budget of all bodies for
-//! as long as its permit is held.
+//! The JSON body of a gateway's request. One rule holds for all of them: a body that is
+//! declared as something other than JSON, or as compressed, gets 415; a body without a
+//! declaration is taken for JSON. What is read counts against the budget of all bodies for as
+//! long as its share is held.
 
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
@@ -14,7 +14,13 @@ use super::error::ApiError;
 use crate::domain::json;
 use crate::limits;
 
-/// The body, and what to keep for as long as it is held.
+/// Reads the body. The share has to be kept for as long as the value is held.
+///
+/// # Errors
+///
+/// [`ApiError::UnsupportedMediaType`] if it is declared as something else,
+/// [`ApiError::BadRequest`] if it is not JSON or is nested too deeply, and the errors of
+/// [`Unread::read`].
 pub async fn read(call: &Call<'_>, body: Unread) -> Result<(Value, Share), ApiError> {
     check_media(&call.head.headers)?;
     let (bytes, held) = body.read(call.http, limits::BODY_BYTES).await?.into_parts();
@@ -31,7 +37,11 @@ fn check_media(headers: &HeaderMap) -> Result<(), ApiError> {
     }
 }
 
-/// For every body that is read as it is.
+/// Refuses compressed bodies, for endpoints that read a body as it arrives.
+///
+/// # Errors
+///
+/// [`ApiError::UnsupportedMediaType`] if the body is compressed.
 pub fn refuse_compressed(headers: &HeaderMap) -> Result<(), ApiError> {
     for encoding in headers.get_all(CONTENT_ENCODING) {
         let text = encoding.to_str().unwrap_or("?").trim();
@@ -44,7 +54,8 @@ pub fn refuse_compressed(headers: &HeaderMap) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// `application/json`, `text/json`, `application/anything+json`, with any parameters.
+/// Accepts `application/json`, `text/json` and `application/anything+json`, with any
+/// parameters.
 fn is_json(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     if essence.is_empty() {
@@ -75,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_known_by_its_type_and_what_says_nothing_is_believed() {
+    fn json_is_known_by_its_type_and_assumed_without_one() {
         let check = |text: &str, expect: bool| assert_eq!(is_json(text), expect, "{text}");
         for json in [
             "application/json",
@@ -99,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_is_refused() {
+    fn a_compressed_body_is_refused() {
         let of = |name, text: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, HeaderValue::from_static(text));

@@ -1,5 +1,5 @@
-//! Rows as lines: JSON that is read a row at a time, for whoever names it in
-//! `Accept`. The last line holds what is not a row.
+//! Rows as lines of JSON, which can be read one at a time, for clients that name them in
+//! `Accept`. The last line contains everything but the rows.
 
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
@@ -8,7 +8,7 @@ use super::accept::weight;
 
 pub const NDJSON: &str = "application/x-ndjson";
 
-/// Only where they are named and at least as welcome as JSON.
+/// Returns whether the request names lines with at least the weight of JSON.
 pub fn are_wanted(request: &HeaderMap) -> bool {
     let lines = weight(request, &ACCEPT, NDJSON).unwrap_or(0);
     let json = weight(request, &ACCEPT, "application/json").unwrap_or(0);
@@ -21,7 +21,7 @@ mod tests {
     use hyper::header::HeaderValue;
 
     #[test]
-    fn lines_are_for_who_names_them() {
+    fn lines_are_sent_only_if_the_request_names_them() {
         let check = |accept: &'static str, expect: bool| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, HeaderValue::from_static(accept));

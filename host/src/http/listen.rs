@@ -1,4 +1,4 @@
-//! The addresses of a host: binds those of the configuration, and starts the surfaces on them.
+//! Binds the configured addresses of a host and starts the surfaces on them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use super::tls::{Tls, TlsError};
 use crate::limits;
 use crate::pipeline::key_uses;
 
-/// Why a host cannot begin to serve.
+/// Why a host cannot start to serve.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("cannot listen on `{address}`: {source}")]
@@ -24,7 +24,11 @@ pub enum StartError {
     Tls(#[from] TlsError),
 }
 
-/// Listens on `host:port`; port 0 takes a free one, which the answer names.
+/// Listens on `host:port`. Port 0 takes a free one, which the returned address names.
+///
+/// # Errors
+///
+/// [`StartError::Bind`] if the name has no address, or none that can be bound.
 pub async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), StartError> {
     let bound = async {
         let mut refused = None;
@@ -45,8 +49,8 @@ pub async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), StartError
     })
 }
 
-/// With room in the kernel's queue for a burst of connections: the usual 128
-/// resets the rest.
+/// Listens with room in the kernel's queue for a burst of connections. The usual 128 would
+/// reset the rest.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
@@ -57,16 +61,20 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(limits::ACCEPT_QUEUE)
 }
 
-/// Where the surfaces of a running host are.
+/// The addresses of the surfaces of a running host.
 #[derive(Clone, Copy, Debug)]
 pub struct Addresses {
     pub gateway: SocketAddr,
-    /// The gateway's, unless the data API has its own.
+    /// The gateway's address, unless the data API has its own.
     pub data: SocketAddr,
     pub admin: SocketAddr,
 }
 
-/// Binds every surface of the configuration and serves it, each in a task.
+/// Binds every configured surface and serves each in a task.
+///
+/// # Errors
+///
+/// [`StartError`] if an address cannot be bound or the TLS files cannot be used.
 pub async fn start(http: &Arc<Http>) -> Result<Addresses, StartError> {
     let server = &http.core.config.server;
     let tls = Tls::of(server)?;
@@ -116,8 +124,8 @@ fn serve_operators(http: Arc<Http>, listener: TcpListener) -> io::Result<()> {
     let listener = listener.into_std()?;
     let serving = Handle::current();
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    // Dropped with the runtime that serves: without it nobody answers, and this
-    // thread would hold all that the service holds.
+    // Dropped with the serving runtime. Without it no request is answered, and this thread
+    // would hold everything that the service holds.
     let (serves, gone) = oneshot::channel::<()>();
     serving.spawn(async move {
         let _serves = serves;
@@ -128,7 +136,7 @@ fn serve_operators(http: Arc<Http>, listener: TcpListener) -> io::Result<()> {
             let listener = match TcpListener::from_std(listener) {
                 Ok(listener) => listener,
                 Err(error) => {
-                    return tracing::error!(%error, "the admin address cannot be served");
+                    return tracing::error!(%error, "admin listener failed");
                 }
             };
             tokio::select! {

@@ -1,9 +1,9 @@
-//! The surfaces: gateway, data API and admin API, on hyper itself.
+//! The surfaces, on hyper itself: gateway, data API and admin API.
 //!
-//! A request passes one plain chain of functions: `server` (connection),
-//! `answer` (request id, deadline, log, metrics), `route` (what is asked),
-//! `router` (proof of who asks, then the endpoint). An endpoint returns a reply
-//! or an [`error::ApiError`], which one match turns into the shape of its family.
+//! A request passes one plain chain of functions: `server` (connection), `answer` (request id,
+//! deadline, log, metrics), `route` (which operation), `router` (authentication, then the
+//! endpoint). An endpoint returns a reply or an [`error::ApiError`], which one match turns into
+//! the shape of its family.
 
 pub mod accept;
 pub mod answer;

@@ -1,8 +1,8 @@
-//! The admin surface's connections, on a thread of their own. What an operator asks
-//! for is answered by the threads that serve, but sockets are accepted, read and
-//! written here, and "is the process alive" is answered here: whatever occupies
-//! the serving threads, a live probe hears the truth, and operators are let in.
-//! Nothing on this thread waits, writes to the log or asks the store.
+//! The admin surface's connections, on a thread of their own. Operators' requests are answered
+//! by the serving threads, but sockets are accepted, read and written here, and liveness probes
+//! are answered here. Whatever occupies the serving threads, a liveness probe gets a true
+//! answer and operators are let in. Nothing on this thread waits, writes to the log or asks the
+//! store.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use super::reply::{self, Reply};
 use super::route::{self, OpenRoute, Route, Surface};
 use crate::http::state::Http;
 
-/// Answers here if it is a live probe, else has it answered by `serving`. A client
-/// that leaves does not end what it asked for, unless that looks for it.
+/// Answers a liveness probe here, and any other request through `serving`. A client that leaves
+/// does not end its request, unless the request's own code watches for that.
 pub async fn answered(
     http: &Arc<Http>,
     serving: &Handle,
@@ -45,12 +45,12 @@ pub async fn answered(
         .spawn(async move { answer(&http, Surface::Admin, peer, &progress, client, request).await })
         .await;
     drop(here);
-    // Where it panicked, its own thread has told of it.
+    // If it panicked, its own thread has logged that.
     work.unwrap_or_else(|_| {
         reply::bytes_of(
             StatusCode::INTERNAL_SERVER_ERROR,
             reply::JSON,
-            r#"{"error":"Something failed inside; the log says what."}"#,
+            r#"{"error":"The service failed on this request; its log has more."}"#,
         )
     })
 }

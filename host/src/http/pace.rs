@@ -1,6 +1,5 @@
-//! How often one may come, on this host: a rate with a burst, by the generic cell
-//! rate algorithm as in `rate`, but for bounds that protect this host alone, and
-//! so in its memory.
+//! Rate limits of this host: a rate with a burst, by the generic cell rate algorithm as in
+//! `rate`. They protect this host alone, so they are kept in its memory.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,16 +9,17 @@ use crate::domain::time::Micros;
 use crate::limits;
 
 pub struct Pace<K> {
-    /// Microseconds that one pays off; 0: there is no bound.
+    /// The microseconds that a request costs. 0: there is no bound.
     each: i64,
-    /// Microseconds that may be owed.
+    /// The greatest debt, in microseconds.
     burst: i64,
-    /// Until when what came is paid off.
+    /// When the debt of each is paid off.
     paid: Mutex<HashMap<K, Micros>>,
 }
 
 impl<K: Hash + Eq + Clone> Pace<K> {
-    /// So many in this time, in one burst or spread; 0: as many as like.
+    /// Allows `many` requests per `time` microseconds, in one burst or spread. 0: there is no
+    /// bound.
     pub fn new(many: u32, time: i64) -> Self {
         let each = time
             .checked_div(i64::from(many))
@@ -31,7 +31,11 @@ impl<K: Hash + Eq + Clone> Pace<K> {
         }
     }
 
-    /// Seconds after which this one may come, if not now. Who is refused pays nothing.
+    /// Charges one request. A refused request costs nothing.
+    ///
+    /// # Errors
+    ///
+    /// The seconds after which `who` may try again.
     pub fn ask(&self, who: &K, now: Micros) -> Result<(), u64> {
         if self.each == 0 {
             return Ok(());
@@ -65,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_of_a_seconds_worth_is_let_in_and_then_the_rate() {
+    fn a_burst_of_one_second_is_admitted_and_then_the_rate() {
         let pace = Pace::new(10, Micros::SECOND);
         for _ in 0..10 {
             assert_eq!(pace.ask(&1, Micros(0)), Ok(()));
@@ -78,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_rate_everybody_is_let_in() {
+    fn without_a_rate_every_request_is_admitted() {
         let pace = Pace::new(0, Micros::MINUTE);
         for _ in 0..1_000 {
             assert_eq!(pace.ask(&1, Micros(0)), Ok(()));
@@ -86,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_refuses_nobody() {
+    fn a_clock_that_goes_backwards_refuses_no_request() {
         let pace = Pace::new(10, Micros::SECOND);
         let before = Micros(Micros::HOUR);
         for _ in 0..10 {
@@ -100,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_remembered_stays_bounded() {
+    fn the_remembered_clients_stay_bounded() {
         let pace = Pace::new(1, Micros::SECOND);
         for number in 0..=limits::PACED {
             assert_eq!(pace.ask(&number, Micros(0)), Ok(()));

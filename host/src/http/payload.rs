@@ -1,5 +1,5 @@
-//! What an answer carries: bytes that are there as a whole, or pieces that are made
-//! when the client takes them, so that a large answer is in memory once.
+//! The body of an answer: bytes as a whole, or pieces that are made as the client reads them,
+//! so that a large answer is in memory once.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use super::budget::{Share, Short};
 #[derive(Default)]
 pub struct Payload {
     content: Content,
-    /// Room that it takes until it has gone out.
+    /// The room that it takes until it is sent.
     _share: Option<Share>,
 }
 
@@ -51,7 +51,7 @@ impl Payload {
         }
     }
 
-    /// Bytes that have not gone out.
+    /// Returns the number of bytes that have not been sent.
     pub fn bytes(&self) -> usize {
         match &self.content {
             Content::Nothing => 0,
@@ -60,13 +60,14 @@ impl Payload {
         }
     }
 
-    /// Takes room for it until it has gone out.
+    /// Takes room for it until it is sent.
     ///
     /// # Errors
-    /// Whose room there is not enough of.
+    ///
+    /// [`Short`] names the bound that leaves no room.
     pub fn keep(self, mut share: Share) -> Result<Self, Short> {
         match self.content {
-            // The connection takes all of it at once, and has it until it has gone out.
+            // The connection takes all of it at once, and holds it until it is sent.
             Content::Whole(bytes) => Ok(Self::whole(share.keep(bytes)?)),
             content => {
                 let kept = Self {
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_come_in_their_order_and_their_length_is_known_before() {
+    fn pieces_keep_their_order_and_their_length_is_known_in_advance() {
         let pieces = ["one", "two", "three"].map(Bytes::from);
         let mut payload = Payload::pieces(11, pieces.into_iter());
         assert_eq!((payload.bytes(), payload.is_end_stream()), (11, false));
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_empty_ends_at_once() {
+    fn an_empty_payload_ends_at_once() {
         assert!(Payload::whole(Bytes::new()).is_end_stream());
         assert!(Payload::default().is_end_stream());
         assert_eq!(Payload::whole("a").flatten().collect::<Vec<u8>>(), b"a");

@@ -1,6 +1,6 @@
-//! Who asks. Behind a proxy everybody has the proxy's address; a proxy that the
-//! operator trusts says whom it asks for in `X-Forwarded-For`. What others say
-//! there is not believed: anybody can write it.
+//! The client's address. Behind a proxy every client has the proxy's address. A proxy that the
+//! operator trusts names its client in `X-Forwarded-For`. The header is not trusted from
+//! others: any client can write it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,10 +8,10 @@ use hyper::HeaderMap;
 
 use crate::domain::network::Networks;
 
-/// The nearest address that no trusted proxy has.
+/// Returns the nearest address that is not of a trusted proxy.
 pub fn of(trusted: &Networks, far_end: IpAddr, headers: &HeaderMap) -> IpAddr {
     let mut peer = far_end.to_canonical();
-    // Each proxy adds whom it was asked by, at the end.
+    // Each proxy appends the address of its own client.
     let mut named = headers
         .get_all("x-forwarded-for")
         .iter()
@@ -27,7 +27,7 @@ pub fn of(trusted: &Networks, far_end: IpAddr, headers: &HeaderMap) -> IpAddr {
     peer
 }
 
-/// An address, some proxies add the port.
+/// Parses an address. Some proxies add the port.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     text.parse()

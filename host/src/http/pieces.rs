@@ -1,5 +1,5 @@
-//! A list in an answer, a piece at a time when the client takes it. Each item becomes
-//! bytes in its piece, and is let go of there.
+//! A list in an answer, a piece at a time as the client reads it. Each item is turned into
+//! bytes in its piece, and dropped there.
 
 use hyper::body::Bytes;
 
@@ -12,11 +12,11 @@ pub struct Pieces<T> {
     between: u8,
     items: std::vec::IntoIter<T>,
     write: fn(&T, &mut Vec<u8>),
-    /// Empty when it has gone out.
+    /// Empty once it is sent.
     end: Vec<u8>,
 }
 
-/// What stands around the items and between them; the end is not empty.
+/// The bytes around the items and between them. The end is not empty.
 pub struct Around {
     pub begin: &'static [u8],
     pub between: u8,
@@ -24,7 +24,7 @@ pub struct Around {
 }
 
 impl<T: Send + 'static> Pieces<T> {
-    /// `length` says how many bytes `write` adds for an item.
+    /// `length` returns how many bytes `write` adds for an item.
     pub fn new(
         around: Around,
         items: Vec<T>,

@@ -1,15 +1,15 @@
-//! Whether the client that asked is still there, for work that is done for it
-//! alone and may take long.
+//! Whether the client of a request is still there, for work that is done for it alone and may
+//! take long.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Held by whoever serves the connection: dropped when the client has left.
+/// Held by the server of the connection, and dropped when the client has left.
 #[derive(Debug)]
-pub struct Here(#[expect(dead_code, reason = "its end is what is told")] watch::Sender<()>);
+pub struct Here(#[expect(dead_code, reason = "its end is the signal")] watch::Sender<()>);
 
-/// Hears when the client leaves.
+/// Learns when the client leaves.
 #[derive(Clone, Debug, Default)]
 pub struct Client(Option<Arc<watch::Receiver<()>>>);
 
@@ -19,7 +19,7 @@ impl Client {
         (Here(here), Self(Some(Arc::new(client))))
     }
 
-    /// Returns when it has left; never, for one that is not watched.
+    /// Returns when the client has left; never, if it is not watched.
     pub async fn left(&self) {
         let Some(client) = &self.0 else {
             return std::future::pending().await;

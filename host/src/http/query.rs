@@ -1,5 +1,5 @@
-//! The query of a request: decoded names and values. A name given twice counts
-//! with its first value; names that nobody asks for are ignored.
+//! The query of a request: decoded names and values. Of a repeated name the first value counts.
+//! Unknown names are ignored.
 
 use std::borrow::Cow;
 
@@ -19,26 +19,26 @@ impl<'a> Query<'a> {
         Self(form_urlencoded::parse(text.as_bytes()).collect())
     }
 
-    /// The value, also when it is empty.
+    /// Returns the value, even if it is empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         let (_, value) = self.0.iter().find(|(key, _)| key == name)?;
         Some(value)
     }
 
-    /// All that is there, in order.
+    /// Returns all names and values, in order.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()
             .map(|(name, value)| (name.as_ref(), value.as_ref()))
     }
 
-    /// The values of a name that may be repeated.
+    /// Returns the values of a name that may be repeated.
     pub fn all<'q>(&'q self, name: &'q str) -> impl Iterator<Item = &'q str> {
         let named = self.0.iter().filter(move |(key, _)| key == name);
         named.map(|(_, value)| value.as_ref())
     }
 
-    /// The first of several names that has a value other than blank.
+    /// Returns the value of the first of several names whose value is not blank.
     pub fn filled(&self, names: &[&str]) -> Option<&str> {
         names
             .iter()
@@ -46,8 +46,12 @@ impl<'a> Query<'a> {
             .find(|value| !value.trim().is_empty())
     }
 
-    /// Rows of a page, from 1 to `most`. Out of range is adjusted, however far; what
-    /// is no whole number is refused.
+    /// Returns the number of rows of a page, from 1 to `most`. A number out of range is
+    /// adjusted.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::BadRequest`] if `limit` is not a whole number.
     pub fn limit(&self, default: u32, most: u32) -> Result<u32, ApiError> {
         let Some(text) = self.get("limit") else {
             return Ok(default);

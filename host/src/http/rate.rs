@@ -1,8 +1,8 @@
-//! How often a workspace may ask: so many requests a minute, in one burst or
-//! spread, over all hosts together. The generic cell rate algorithm keeps one
-//! time a workspace, by which what was asked so far is paid off; it stands where
-//! all hosts see it. A refused request pays nothing, and a host that was told of
-//! a refusal repeats it without asking until a request would be served again.
+//! The rate limit of a workspace: so many requests a minute, in one burst or spread, over all
+//! hosts together. The generic cell rate algorithm keeps one time per workspace, at which its
+//! requests so far are paid off. It is stored where all hosts see it. A refused request costs
+//! nothing, and a host that got a refusal repeats it without asking until a request would be
+//! served again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -18,30 +18,34 @@ use crate::store::{Debt, Price, Store, StoreError};
 /// The window of the limit.
 const WINDOW: i64 = Micros::MINUTE;
 
-/// What this host knows of workspaces that are refused.
+/// The refused workspaces that this host knows of.
 #[derive(Default)]
 pub struct RateLimiter(Mutex<HashMap<WorkspaceId, Owed>>);
 
-/// What was owed at a moment.
+/// The debt at a moment.
 #[derive(Clone, Copy)]
 struct Owed {
     micros: i64,
     since: Micros,
 }
 
-/// What is left to a workspace after a request.
+/// What is left of a workspace's quota after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     pub limit: u32,
     pub remaining: u32,
-    /// Seconds until everything is paid off.
+    /// The seconds until the debt is paid off.
     pub reset: u64,
-    /// The request is refused: seconds until one would be served.
+    /// Set if the request is refused: the seconds until one would be served.
     pub retry_after: Option<u64>,
 }
 
 impl RateLimiter {
-    /// Nobody is let through when the store cannot be asked.
+    /// Charges a request to the workspace, unless it is refused.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store cannot be asked. Then no request is let through.
     pub async fn ask(
         &self,
         store: &dyn Store,
@@ -54,20 +58,20 @@ impl RateLimiter {
             return Ok(quota(limit, price, debt));
         }
         let debt = store.pay(workspace, price, now).await?;
-        // A store of one process is asked without a round trip.
+        // Asking a store within this process takes no round trip.
         if debt.refused && store.is_shared() {
             self.remember(workspace, debt, now);
         }
         Ok(quota(limit, price, debt))
     }
 
-    /// What is owed while that is too much for another request.
+    /// Returns the debt while it is too great for another request.
     fn refused(&self, workspace: WorkspaceId, price: Price, now: Micros) -> Option<Debt> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let owed = known.get(&workspace)?;
         let passed = now.0 - owed.since.0;
         let debt = price.pay(owed.micros - passed);
-        // A clock that was set back says nothing: the store is asked.
+        // If the clock went backwards, this host knows nothing: ask the store.
         if !debt.refused || passed < 0 {
             known.remove(&workspace);
             return None;
@@ -109,13 +113,13 @@ fn quota(limit: u32, price: Price, debt: Debt) -> Quota {
     }
 }
 
-/// Whole seconds, rounded up.
+/// Converts to whole seconds, rounded up.
 fn seconds(micros: i64) -> u64 {
     u64::try_from(micros).unwrap_or(0).div_ceil(1_000_000)
 }
 
 impl Quota {
-    /// The draft's two headers, and the three that clients read today.
+    /// Writes the two headers of the draft, and the three that clients read today.
     pub fn write(&self, headers: &mut HeaderMap) {
         let Self {
             limit,
@@ -148,7 +152,7 @@ impl Quota {
 mod tests {
     use super::*;
 
-    /// Requests with nothing in between, from this debt on.
+    /// Asks for one request at the same moment, starting from this debt.
     fn ask(owed: i64, limit: u32) -> (i64, Quota) {
         let price = price(limit);
         let debt = price.pay(owed);
@@ -167,7 +171,7 @@ mod tests {
         assert_eq!(refused.retry_after, Some(1));
         assert_eq!((refused.remaining, refused.reset), (0, 60));
         assert_eq!(after, owed, "a refusal costs nothing");
-        // Half a second later one is served.
+        // Half a second later one request is served.
         let (after, quota) = ask(owed - Micros::SECOND / 2, 120);
         assert_eq!(quota.retry_after, None);
         assert!(ask(after, 120).1.retry_after.is_some());
@@ -179,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_does_not_divide_a_minute_still_gives_itself() {
+    fn a_limit_that_does_not_divide_a_minute_is_granted_in_full() {
         let mut owed = 0;
         let served = (0..200)
             .filter(|_| {

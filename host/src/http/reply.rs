@@ -1,4 +1,4 @@
-//! How an endpoint builds its answer, which is bounded, whatever it answers.
+//! Builders of an endpoint's answer. An answer is bounded, whatever it contains.
 
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderValue};

@@ -1,5 +1,5 @@
-//! The name of a request: the caller's own if it is fit to be repeated, else a
-//! new one. It is on every answer and on every line of the log.
+//! The id of a request: the caller's own if it may be repeated, otherwise a new one. It is on
+//! every answer and on every log line.
 
 use std::fmt;
 
@@ -16,7 +16,8 @@ pub const HEADER: &str = "x-request-id";
 pub struct RequestId(HeaderValue);
 
 impl RequestId {
-    /// What the caller sent, when it is visible ASCII of a bearable length.
+    /// Takes the caller's id if it is 1 to [`limits::REQUEST_ID_BYTES`] visible ASCII
+    /// characters, otherwise a new one.
     pub fn of(headers: &HeaderMap, now: Micros) -> Self {
         match headers.get(HEADER) {
             Some(value)
@@ -50,7 +51,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// The trace id of a valid W3C `traceparent`. An invalid one is as none.
+/// Returns the trace id of a valid W3C `traceparent`. An invalid one counts as none.
 pub fn trace_id(headers: &HeaderMap) -> Option<&str> {
     let text = headers.get("traceparent")?.to_str().ok()?;
     let hex = |part: &str, length: usize| {
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_callers_name_is_kept_when_it_is_fit() {
+    fn a_valid_id_of_the_caller_is_kept() {
         let kept = RequestId::of(&with(HEADER, b"order-17/a"), Micros(0));
         assert_eq!(kept.as_str(), "order-17/a");
         for unfit in [&b""[..], b"two words", "é".as_bytes(), &[b'x'; 129]] {

@@ -1,6 +1,5 @@
-//! From a route to its endpoint: the proof that its group asks for, then one
-//! call. An endpoint takes the proof as an argument, so that it cannot be
-//! reached without.
+//! From a route to its endpoint: the authentication that its group requires, then one call. An
+//! endpoint takes the proof as an argument, so that it cannot be reached without.
 
 use super::auth;
 use super::auth::PartnerCaller;
@@ -16,36 +15,41 @@ use super::reply::Reply;
 use super::route::{OpenRoute, PartnerRoute, Route, TokenRoute, WorkspaceRoute};
 use crate::http::state::Http;
 use crate::store::StoreError;
+use crate::telemetry::Shed;
 
-/// Without its store a host can do nothing for anybody: better told at once than
-/// after a wait, body unread.
+/// Refuses requests at once, before their body is read, while this host has lost its store or
+/// is catching up with the other hosts. Without its store it cannot serve any of them.
 fn can_serve(http: &Http) -> Result<(), ApiError> {
     if let Some(outage) = http.core.store.outage() {
-        http.core.metrics.shed("store");
+        http.core.metrics.http.shed(Shed::Store);
         return Err(StoreError::Lost(outage.reason).into());
     }
     if !http.pipeline.fleet.is_current() && !http.core.shutdown.has_begun() {
-        http.core.metrics.shed("fleet");
+        http.core.metrics.http.shed(Shed::Fleet);
         return Err(ApiError::Overloaded {
-            what: "This host was cut off and is catching up with the others; come again.",
+            what: "This host was cut off and is catching up with the others; try again.",
             retry_after: 1,
         });
     }
     Ok(())
 }
 
-/// Refused while its partner is past its rate.
+/// Refuses the request if its partner is past its rate.
 fn in_pace(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> {
     let http = call.http;
     let asked = http
         .partner_pace
         .ask(&caller.partner().id, http.core.clock.now());
     asked.map_err(|retry_after| {
-        http.core.metrics.shed("rate of one partner");
+        http.core.metrics.http.shed(Shed::RateOfOnePartner);
         ApiError::TooManyRequests { retry_after }
     })
 }
 
+/// # Errors
+///
+/// [`ApiError::Overloaded`] if this host cannot serve now, a failed authentication, a rate
+/// limit, and the errors of the endpoint.
 pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
     if !matches!(
         route,
@@ -116,7 +120,7 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
                 .await?;
             let result = match (quota.retry_after, route) {
                 (Some(retry_after), _) => {
-                    call.http.core.metrics.rate_limited();
+                    call.http.core.metrics.http.rate_limited();
                     Err(ApiError::TooManyRequests { retry_after })
                 }
                 (None, WorkspaceRoute::Whoami) => whoami::show(&caller),
@@ -136,7 +140,7 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
                     analytics::freshness::show(call, &caller).await
                 }
             };
-            // What is left is told with every answer, also with a refusal.
+            // Every answer carries the remaining quota, even a refusal.
             let mut reply = result.unwrap_or_else(|error| call.refuse(&error));
             quota.write(reply.headers_mut());
             Ok(reply)

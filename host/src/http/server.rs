@@ -1,11 +1,10 @@
-//! The accept loop: a permit for each connection, deadlines for what a client
-//! may leave undone, and an end without cutting anybody off.
+//! The accept loop: a place for each connection, deadlines for slow clients, and a shutdown
+//! that cuts no client off.
 //!
-//! There is a place for each connection, and idle ones make room (`crowd`); while
-//! all are being served, the next waits in the kernel's queue, where it costs
-//! nothing. A drain lets connections in for a moment more, tells all of them to
-//! close after their next answer, closes those that idle, then the listener
-//! (`closing`), and drops what is left when its time is up.
+//! Each connection has a place, and idle ones make room (`crowd`). While all are being served,
+//! the next one waits in the kernel's queue, where it costs nothing. A drain lets connections
+//! in for a moment more, makes all of them close after their next answer, closes the idle ones,
+//! then the listener (`closing`), and drops what is left when its time is up.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -36,10 +35,10 @@ use super::route::Surface;
 use super::tls::{self, Tls};
 use crate::http::state::Http;
 use crate::limits;
-use crate::telemetry::Metrics;
+use crate::telemetry::{HttpMetrics, Shed};
 
-/// Serves a listener until a moment after the drain began; the admin surface until
-/// the drain has ended. What waits for others is done by the threads of `serving`.
+/// Serves a listener until a moment after the drain began; the admin surface until the drain
+/// has ended. Work that waits for anything else runs on the threads of `serving`.
 pub async fn serve(
     http: Arc<Http>,
     listener: TcpListener,
@@ -51,7 +50,7 @@ pub async fn serve(
         Surface::Admin => http.operators.clone(),
         Surface::Gateway | Surface::Data | Surface::Both => http.crowd.clone(),
     };
-    // Only what outsiders asked for holds up a drain.
+    // Only the requests of outsiders hold up a drain.
     let _hold = (surface != Surface::Admin).then(|| http.core.shutdown.hold());
     let door = Door {
         http: &http,
@@ -64,22 +63,22 @@ pub async fn serve(
     if surface == Surface::Admin {
         return;
     }
-    // Closing a listener resets connections that nobody has accepted yet. So the
-    // kernel begins no more of them, and those that it has begun are let in.
+    // Closing a listener resets connections that were not accepted yet. So the kernel begins no
+    // more of them, and those that have begun are let in.
     if let Err(error) = closing::begin_no_more(&listener) {
-        tracing::warn!(%error, "clients that connect while the listener closes may be cut off");
+        tracing::warn!(%error, "listener still takes new connections while it closes, late clients may be cut off");
     }
     let last = tokio::time::sleep(Duration::from_millis(limits::LISTENER_CLOSES_MS));
     door.admit_until(&listener, last).await;
     match listener.into_std() {
         Ok(listener) => door.admit_the_rest(&listener).await,
         Err(error) => {
-            tracing::warn!(%error, "connections that nobody has accepted yet are cut off");
+            tracing::warn!(%error, "last connections not accepted, their clients are cut off");
         }
     }
 }
 
-/// Where connections come in.
+/// Where connections are accepted.
 struct Door<'a> {
     http: &'a Arc<Http>,
     crowd: &'a Arc<Crowd>,
@@ -104,8 +103,9 @@ impl Door<'_> {
                 }
                 Err(error) if is_of_the_client(&error) => {}
                 Err(error) => {
-                    // Out of file descriptors, mostly: a tight loop would not bring one back.
-                    let say = async move { tracing::warn!(%error, "cannot accept connections") };
+                    // Mostly, file descriptors have run out: a tight loop would not bring one
+                    // back.
+                    let say = async move { tracing::warn!(%error, "accept failed") };
                     self.serving.spawn(say);
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(Duration::from_secs(1));
@@ -114,8 +114,8 @@ impl Door<'_> {
         }
     }
 
-    /// Those that the kernel has let in, which it is asked itself: what the runtime
-    /// knows of it may be a moment old.
+    /// Accepts the connections that the kernel has established. It asks the kernel itself,
+    /// since what the runtime knows may be a moment old.
     async fn admit_the_rest(&self, listener: &std::net::TcpListener) {
         while let Ok((stream, peer)) = listener.accept() {
             let stream = stream
@@ -127,7 +127,7 @@ impl Door<'_> {
         }
     }
 
-    /// A connection waits for a place until the drain has ended.
+    /// Lets a connection in. It waits for a place until the drain has ended.
     async fn admit(&self, stream: TcpStream, peer: SocketAddr) {
         tokio::select! {
             () = self.http.core.shutdown.ended() => {}
@@ -135,12 +135,12 @@ impl Door<'_> {
         }
     }
 
-    /// Gives a new connection a place, and serves it in a task.
+    /// Gives a new connection a place and serves it in a task.
     async fn enter(&self, stream: TcpStream, peer: SocketAddr) {
         if self.http.core.shutdown.has_begun()
             && let Err(error) = closing::hear(&stream)
         {
-            tracing::warn!(%error, "a client that connects while the listener closes may be cut off");
+            tracing::warn!(%error, "late connection receives nothing, its client may be cut off");
         }
         let progress = Progress::new();
         let refusing = Refusing {
@@ -149,23 +149,27 @@ impl Door<'_> {
         };
         let place = match self.crowd.admit(peer.ip(), &progress).await {
             Ok((place, gone)) => {
-                self.http.core.metrics.connections_sent_away(gone);
+                self.http.core.metrics.http.connections_sent_away(gone);
                 place
             }
             Err(TooManyOfOne) => {
-                self.http.core.metrics.shed("connections of one address");
+                self.http
+                    .core
+                    .metrics
+                    .http
+                    .shed(Shed::ConnectionsOfOneAddress);
                 let answer = refusing.answer(&ApiError::Overloaded {
-                    what: "Your address has too many connections open; close some, and come again.",
+                    what: "Your address has too many connections open; close some, and try again.",
                     retry_after: 1,
                 });
-                // Over TLS nothing can be said yet.
+                // Over TLS no answer can be sent yet.
                 if self.tls.is_none() {
                     let _ = stream.try_write(&answer);
                 }
                 return;
             }
         };
-        // From here on, and not from when the task first runs: a drain may end between.
+        // From here on, and not from when the task first runs: a drain may end in between.
         let hold = (self.surface != Surface::Admin).then(|| self.http.core.shutdown.hold());
         let connection = Connection {
             http: Arc::clone(self.http),
@@ -178,7 +182,7 @@ impl Door<'_> {
         };
         tokio::spawn(async move {
             let _hold = hold;
-            let _counted = Counted::new(&connection.http.core.metrics);
+            let _counted = Counted::new(&connection.http.core.metrics.http);
             let end = connection.serve(stream, refusing);
             tokio::pin!(end);
             if once_more(end.as_mut()).await.is_some() {
@@ -200,10 +204,10 @@ impl Door<'_> {
     }
 }
 
-/// Serves a connection on with what may have come that the runtime has not heard of: it
-/// hears of it meanwhile. What came of the connection, if it ended.
+/// Continues to serve a connection with anything that has arrived unnoticed by the runtime,
+/// which notices it meanwhile. Returns the result of the connection, if it ended.
 async fn once_more<F: Future>(mut served: Pin<&mut F>) -> Option<F::Output> {
-    // Of a new socket it hears only after somebody has tried to read.
+    // The runtime watches a new socket only after a first attempt to read.
     for last in [false, true] {
         let now = poll_fn(|context| Poll::Ready(served.as_mut().poll(context))).await;
         match now {
@@ -215,11 +219,11 @@ async fn once_more<F: Future>(mut served: Pin<&mut F>) -> Option<F::Output> {
     None
 }
 
-/// An open connection in the metrics, also when its task panics.
-struct Counted<'a>(&'a Metrics);
+/// Counts an open connection in the metrics, even if its task panics.
+struct Counted<'a>(&'a HttpMetrics);
 
 impl<'a> Counted<'a> {
-    fn new(metrics: &'a Metrics) -> Self {
+    fn new(metrics: &'a HttpMetrics) -> Self {
         metrics.connection_opened();
         Self(metrics)
     }
@@ -233,9 +237,9 @@ impl Drop for Counted<'_> {
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
-/// Returns when a surface takes no more. The gateway and the data API go on for a
-/// moment after the drain began, and say with every answer that the connection
-/// ends: a request that is on its way by then is not cut off.
+/// Returns when a surface accepts no more connections. The gateway and the data API continue
+/// for a moment after the drain began, and announce with every answer that the connection ends.
+/// So a request that is on its way by then is not cut off.
 async fn stop(http: &Http, surface: Surface) {
     if surface == Surface::Admin {
         return http.core.shutdown.ended().await;
@@ -268,7 +272,8 @@ struct Connection {
 }
 
 impl Connection {
-    /// Who says nothing costs next to nothing: what a request needs is made for who asks.
+    /// A silent connection costs next to nothing: what a request needs is made when one
+    /// arrives.
     async fn serve(&self, stream: TcpStream, refusing: Refusing) {
         let mut first = [0; http2::PREFACE.len()];
         let came = tokio::select! {
@@ -279,14 +284,15 @@ impl Connection {
         // Answers are written whole: waiting for more to send only delays them.
         let _ = stream.set_nodelay(true);
         let ended = match &self.tls {
-            // The beginning comes at once; in pieces it is taken for HTTP/1.1, where it is no request.
+            // The preface arrives at once. In pieces it is taken for HTTP/1.1, where it is not
+            // a valid request.
             None if first == *http2::PREFACE && self.surface != Surface::Admin => {
                 Box::pin(self.many_requests(stream)).await
             }
             None => Box::pin(self.requests(stream, refusing)).await,
             Some(_) if came > 0 && first[0] != tls::HANDSHAKE => {
                 let answer = refusing.answer(&ApiError::BadRequest(
-                    "This address speaks TLS: ask for https:// instead of http://.".to_owned(),
+                    "This address speaks TLS: use https:// instead of http://.".to_owned(),
                 ));
                 let _ = stream.try_write(&answer);
                 return;
@@ -300,13 +306,13 @@ impl Connection {
                     Ok((stream, true)) => Box::pin(self.many_requests(stream)).await,
                     Ok((stream, false)) => Box::pin(self.requests(stream, refusing)).await,
                     Err(error) => {
-                        return tracing::debug!(peer = %self.peer, %error, "a TLS handshake failed");
+                        return tracing::debug!(peer = %self.peer, %error, "TLS handshake failed");
                     }
                 }
             }
         };
         if let Err(error) = ended {
-            tracing::debug!(peer = %self.peer, %error, "a connection ended badly");
+            tracing::debug!(peer = %self.peer, %error, "connection failed");
         }
     }
 
@@ -322,7 +328,7 @@ impl Connection {
         stop_of(&self.http, self.surface, self.accepted)
     }
 
-    /// Answers many requests at once.
+    /// Answers many requests at once, over HTTP/2.
     async fn many_requests<S>(&self, stream: S) -> Result<(), hyper::Error>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -347,7 +353,7 @@ impl Connection {
         .await
     }
 
-    /// Answers what comes, one request after the other.
+    /// Answers one request after the other, over HTTP/1.1.
     async fn requests<S>(&self, stream: S, refusing: Refusing) -> Result<(), hyper::Error>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -370,7 +376,7 @@ impl Connection {
         );
         let service = service_fn(|request| {
             progress.request_begins();
-            // In a place of its own, so that a connection that idles does not have it.
+            // Boxed, so that an idle connection does not hold its memory.
             Box::pin(async move {
                 let reply = match surface {
                     Surface::Admin => {
@@ -386,12 +392,14 @@ impl Connection {
         });
         let served = http1::Builder::new()
             .timer(TokioTimer::new())
-            // hyper's timer runs between requests too: with ours for the head, it bounds idling.
+            // hyper's timer also runs between requests. With the head's own deadline, it bounds
+            // idling.
             .header_read_timeout(Duration::from_secs(limits::IDLE_SECONDS))
             .max_buf_size(limits::CONNECTION_BUFFER_BYTES)
-            // Who has sent a whole request and hangs up has it done: hyper would drop it
-            // wherever it waits just then. The answer's time bounds what nobody reads.
-            // An operator who hangs up has left: what is done for them alone ends.
+            // A client that has sent a whole request and hangs up has it executed: otherwise
+            // hyper would drop it wherever it waits. The answer's time bounds answers that no
+            // client reads. On the admin surface, a client that hangs up has left: work for it
+            // alone ends.
             .half_close(*surface != Surface::Admin)
             .serve_connection(TokioIo::new(watched), service);
         let mut served = std::pin::pin!(served);
@@ -405,7 +413,7 @@ impl Connection {
         if !progress.is_under_way() {
             served.as_mut().graceful_shutdown();
         }
-        // Otherwise its answer says that it is the last one.
+        // Otherwise its answer announces that it is the last one.
         tokio::select! {
             result = served => result,
             () = http.core.shutdown.ended() => Ok(()),
@@ -413,8 +421,8 @@ impl Connection {
     }
 }
 
-/// Returns when a connection that idles is closed: who came at the last moment gets
-/// to ask all the same.
+/// Returns when an idle connection is to be closed. A client that connected at the last moment
+/// still gets to send its request.
 async fn stop_of(http: &Http, surface: Surface, accepted: Instant) {
     stop(http, surface).await;
     let linger = Duration::from_millis(http.core.config.server.linger_ms);

@@ -1,4 +1,4 @@
-//! What the surfaces remember between requests.
+//! The state that the surfaces keep between requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::pipeline::Pipeline;
 pub struct Http {
     pub core: Arc<Core>,
     pub pipeline: Arc<Pipeline>,
-    /// Who is connected, over the gateway's and the data API's addresses.
+    /// The open connections of the gateway's and the data API's addresses.
     pub(super) crowd: Arc<crowd::Crowd>,
-    /// The admin surface has places of its own, so that a crowd outside does not lock
-    /// operators out; and room for their bodies.
+    /// The admin surface has places of its own, so that clients outside do not lock operators
+    /// out, and room of its own for bodies.
     pub(super) operators: Arc<crowd::Crowd>,
     pub(super) bodies: Arc<budget::Budget>,
     pub(super) operators_bodies: Arc<budget::Budget>,
-    /// Of large answers that clients have not taken yet.
+    /// The budget of large answers that clients have not read yet.
     pub(super) answers: Arc<budget::Budget>,
     pub(super) failures: failures::Failures,
     pub(super) connection_pace: pace::Pace<ConnectionId>,

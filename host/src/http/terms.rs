@@ -1,37 +1,37 @@
-//! Words of JSON Schema for what clients send: the bounds are arguments, taken
-//! from where the readers take them.
+//! Parts of JSON Schemas for what clients send. The bounds are arguments, taken from the same
+//! constants as the readers'.
 
 use serde_json::{Value, json};
 
 use crate::limits;
 
-/// A text, as long as an address may be.
+/// A text that only the length of an address bounds.
 pub fn word() -> Value {
     json!({"type": "string"})
 }
 
-/// A text of at most so many characters.
+/// A text of at most `most` characters.
 pub fn text(most: usize, description: &str) -> Value {
     told(json!({"type": "string", "maxLength": most}), description)
 }
 
-/// A text of at least one character.
+/// A text of 1 to `most` characters.
 pub fn filled(most: usize, description: &str) -> Value {
     let own = json!({"type": "string", "minLength": 1, "maxLength": most});
     told(own, description)
 }
 
-/// The same, where blanks alone are nothing.
+/// The same, if it is more than blanks.
 pub fn trimmed(most: usize, description: &str) -> Value {
     let mut own = filled(most, description);
-    // `\S` is another class in each language; this is the one of `str::trim`.
+    // `\S` is another class in each language. This is the class of `str::trim`.
     own["pattern"] = json!(
         r"[^\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
     );
     own
 }
 
-/// A text for which the expression holds.
+/// A text that matches the expression.
 pub fn pattern(expression: &str, description: &str) -> Value {
     told(
         json!({"type": "string", "pattern": expression}),
@@ -48,9 +48,9 @@ pub fn list(items: &Value, most: usize, description: &str) -> Value {
     told(own, description)
 }
 
-/// An e-mail address, as far as `contact::email` looks: further than the formats
-/// that schemas know by a name. That no two dots stand together before the at is left
-/// out: beside the length it would take a look ahead, which not every reader has.
+/// An e-mail address, as far as `contact::email` checks it, which is further than the formats
+/// that schemas have a name for. That no two dots stand together before the at sign is left
+/// out: besides the length it would take a lookahead, which not every validator supports.
 pub fn email(description: &str) -> Value {
     let own = json!({
         "type": "string",
@@ -60,7 +60,7 @@ pub fn email(description: &str) -> Value {
     told(own, description)
 }
 
-/// An address that a provider can get a file from.
+/// An address from which a provider can fetch a file.
 pub fn link(description: &str) -> Value {
     let own = json!({
         "type": "string",
@@ -73,7 +73,7 @@ pub fn link(description: &str) -> Value {
 
 /// A moment, as `time::parse` reads it: RFC 3339, or a bare date.
 pub fn time(description: &str) -> Value {
-    // Some readers of schemas take the digits of all scripts for `\d`.
+    // Some validators take the digits of all scripts for `\d`.
     let date =
         "[0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|[12][0-9])|(0[13-9]|1[0-2])-30|(0[13578]|1[02])-31)";
     let clock = "([01][0-9]|2[0-3]):[0-5][0-9]";
@@ -81,12 +81,12 @@ pub fn time(description: &str) -> Value {
     pattern(&format!("^{date}({moment})?$"), description)
 }
 
-/// How many a page has.
+/// The number of rows of a page.
 pub fn page_limit(most: u32, default: u32) -> Value {
     json!({"type": "integer", "minimum": 1, "maximum": most, "default": default})
 }
 
-/// A schema of the document by its name.
+/// A reference to a schema of the document.
 pub fn named(schema: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{schema}")})
 }

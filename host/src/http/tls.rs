@@ -1,5 +1,5 @@
-//! TLS of the outer addresses: a certificate and its key from files, which are read
-//! anew when they change. Connections that are open go on with what they began with.
+//! TLS of the outer addresses: a certificate and its key from files, which are read again when
+//! they change. Open connections keep the certificate that they began with.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ use crate::config::Server;
 use crate::http::state::Http;
 use crate::limits;
 
-/// How a client asks for HTTP/2 (RFC 7301, RFC 9113).
+/// How a client offers HTTP/2 (RFC 7301, RFC 9113).
 const HTTP_2: &[u8] = b"h2";
 const HTTP_1: &[u8] = b"http/1.1";
 
-/// The first byte of who speaks TLS: a handshake's.
+/// The first byte of a TLS connection: the type of a handshake record.
 pub const HANDSHAKE: u8 = 0x16;
 
-/// Between two looks at the files.
+/// How often to check the files.
 const LOOK: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum TlsError {
         path: PathBuf,
         source: io::Error,
     },
-    #[error("{key} = {} is no PEM file with {what}: {source}", path.display())]
+    #[error("{key} = {} is not a PEM file with {what}: {source}", path.display())]
     Pem {
         key: &'static str,
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum TlsError {
     Pair(tokio_rustls::rustls::Error),
 }
 
-/// The certificate that new connections see.
+/// The certificate for new connections.
 pub struct Tls {
     files: Files,
     current: ArcSwap<ServerConfig>,
@@ -61,17 +61,18 @@ struct Files {
     key: PathBuf,
 }
 
-/// What was in the files.
+/// The content of the files.
 struct Content {
     certificate: Vec<u8>,
     key: zeroize::Zeroizing<Vec<u8>>,
 }
 
 impl Tls {
-    /// `None`: the service speaks no TLS.
+    /// Reads the configured files. Returns `None` if the service speaks no TLS.
     ///
     /// # Errors
-    /// A file cannot be read, or the two are no certificate with its key.
+    ///
+    /// [`TlsError`] if a file cannot be read, or the two are not a certificate with its key.
     pub fn of(server: &Server) -> Result<Option<Arc<Self>>, TlsError> {
         if !server.has_tls() {
             return Ok(None);
@@ -87,10 +88,12 @@ impl Tls {
         })))
     }
 
-    /// Greets a client; whether it chose HTTP/2.
+    /// Performs the handshake with a client. Returns the stream, and whether the client chose
+    /// HTTP/2.
     ///
     /// # Errors
-    /// The client speaks no TLS that is served, or not until then.
+    ///
+    /// The handshake fails, or is not finished by `until`.
     pub async fn accept(
         &self,
         stream: TcpStream,
@@ -102,9 +105,8 @@ impl Tls {
         Ok((stream, is_http2))
     }
 
-    /// Takes over what the files hold when they have changed, until the service ends.
-    /// Files that do not fit each other leave what is served: one of them may be about
-    /// to change too.
+    /// Loads the files when they have changed, until the service ends. If they do not fit each
+    /// other, the current certificate stays in use: one of them may be about to change too.
     pub async fn keep_current(self: Arc<Self>, http: Arc<Http>) {
         let mut seen = self.look().await.map(|content| content.digest()).ok();
         let mut told = None;
@@ -128,14 +130,14 @@ impl Tls {
             match taken {
                 Ok(true) => {
                     told = None;
-                    tracing::info!(certificate = %self.files.certificate.display(), "a new certificate is served");
+                    tracing::info!(certificate = %self.files.certificate.display(), "TLS certificate reloaded");
                 }
                 Ok(false) => told = None,
                 Err(error) if told.as_ref() == Some(&error) => {}
                 Err(error) => {
                     tracing::warn!(
                         error,
-                        "the certificate was not renewed, the one before is served on"
+                        "TLS certificate not reloaded, the previous one stays in use"
                     );
                     told = Some(error);
                 }

@@ -1,35 +1,35 @@
-//! What a plugin may answer to whoever calls a connection's address. Anybody can
-//! call it, so a reply tells no secret, whatever the plugin asks for: it holds
-//! text that the plugin composed, and at most a signature over a challenge, which
-//! is what some sources want to see before they send anything.
+//! The replies that a plugin may give to callers of a connection's address. Every caller
+//! can read them, so a reply reveals no secret, whatever the plugin requests. It holds text
+//! that the plugin composed, and at most a signature over a challenge, which some sources
+//! require before they send anything.
 //!
-//! A signature must not be one that the source itself could have made of a
-//! delivery, else the host would sign forged deliveries for strangers. So it is
-//! over a text of a challenge's form, which is no body that means anything, with
-//! the key of a check that covers the body or the address. Only an operator can
-//! allow more, by naming the secret for the connection.
+//! A signature must not be one that the source could have made for a delivery, otherwise
+//! the host would sign forged deliveries for strangers. So it covers only a text in the
+//! form of a challenge, which is not a meaningful body, and uses the key of a check that
+//! covers the body or the address. Only an operator can allow more, by naming the secret
+//! for the connection.
 
 use super::connections::Live;
 use crate::domain::exchange::{
-    Pairs, Reply, Segment, SenderCheck, SenderChecks, Slot, SlotArgument,
+    Pairs, Reply, Segment, SenderCheck, SenderChecks, SignedKind, Slot, SlotArgument,
 };
 use crate::domain::plugin::ReplySlot;
 use crate::egress::slots::{self, SlotError};
 use crate::limits;
 use crate::plugin::rules;
 
-/// Why a reply is not given. The text is for the operator and the author: it
-/// holds no secret.
+/// Why a reply is withheld. The text is for the operator and the author, and contains no
+/// secret.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum AnswerError {
     #[error("the plugin gave {0}")]
     Kind(String),
     #[error(
-        "the reply would tell {0} to whoever asks; if that is meant, name the secret in `reply_secrets` of the connection"
+        "the reply would reveal {0} to every caller; to allow that, name the secret in `reply_secrets` of the connection"
     )]
     Tells(ReplySlot),
     #[error(
-        "the reply would hold {slot}, which {why}; if that is meant, name the secret in `reply_secrets` of the connection"
+        "the reply would contain {slot}, which {why}; to allow that, name the secret in `reply_secrets` of the connection"
     )]
     Signs { slot: ReplySlot, why: &'static str },
     #[error(transparent)]
@@ -44,24 +44,28 @@ pub struct FilledReply {
     pub body: Vec<u8>,
 }
 
-/// What is known beside the reply.
+/// The context of a reply.
 pub struct Asked<'a> {
     pub live: &'a Live,
-    /// How this connection's senders prove themselves.
+    /// The sender checks of this connection.
     pub checks: &'a SenderChecks,
-    /// Slots that the version's golden cases show, and an operator agreed to.
+    /// The slots that the version's golden cases show and an operator accepted.
     pub shown: &'a [ReplySlot],
-    /// Of a handshake: the fields of its query, one of which is the challenge.
+    /// For a handshake, the fields of its query, one of which is the challenge.
     pub query: Option<&'a Pairs>,
 }
 
-/// Whether the reply has anything to fill.
+/// Returns whether the reply has slots to fill.
 pub fn has_slots(reply: &Reply) -> bool {
     let is_slot = |segment: &Segment| matches!(segment, Segment::Slot(_));
     reply.body.iter().any(is_slot)
 }
 
-/// The reply with its slots filled, if it may be given.
+/// Fills the slots of a reply.
+///
+/// # Errors
+///
+/// [`AnswerError`] if the reply must not be given, or a slot cannot be filled.
 pub fn compose(reply: &Reply, asked: &Asked<'_>) -> Result<FilledReply, AnswerError> {
     rules::reply_type(&reply.content_type).map_err(AnswerError::Kind)?;
     for segment in &reply.body {
@@ -83,7 +87,8 @@ fn may_fill(slot: &Slot, asked: &Asked<'_>) -> Result<(), AnswerError> {
     });
     let agreed = &asked.live.connection.settings.reply_secrets;
     let secrets = &asked.live.secrets;
-    // By the name that the secret has here: a qualified one may be its family's.
+    // Compared by the secret's name in this connection: a qualified name may stand for a
+    // secret of its family.
     let refused = named.find(|name| {
         let held = slots::held_as(secrets, name).unwrap_or(name);
         !agreed.iter().any(|agreed| agreed == held)
@@ -92,7 +97,7 @@ fn may_fill(slot: &Slot, asked: &Asked<'_>) -> Result<(), AnswerError> {
         return Ok(());
     };
     let shown = ReplySlot {
-        function: slot.function.clone(),
+        function: slot.function,
         secret: secret.to_owned(),
     };
     if shown.tells() {
@@ -117,7 +122,7 @@ fn signs_no_more_than_a_challenge(
     for part in parts {
         match part {
             SlotArgument::Literal(text) => message.push_str(text),
-            SlotArgument::Secret(_) => return Err("would be made of another secret"),
+            SlotArgument::Secret(_) => return Err("uses another secret too"),
         }
     }
     // Compared by value: the same secret under another name is the same secret.
@@ -128,15 +133,15 @@ fn signs_no_more_than_a_challenge(
         .checks
         .iter()
         .filter(with_key)
-        .partition(|check| check.scheme.starts_with("hmac-"));
+        .partition(|check| check.scheme.signs());
     if !presenting.is_empty() {
-        return Err("senders present as it is, so that it could be guessed from a signature");
+        return Err("senders present in the clear, so that it could be guessed from a signature");
     }
     if signing.is_empty() && !asked.shown.contains(shown) {
-        return Err("no sender check signs with and no golden case of the plugin shows");
+        return Err("no sender check uses for signatures and no golden case of the plugin shows");
     }
     if !signing.into_iter().all(covers_more_than_a_challenge) {
-        return Err("could sign a delivery too, as the sender check has it");
+        return Err("could also be a delivery's valid signature under the sender check");
     }
     if !is_challenge(&message) {
         return Err(
@@ -151,8 +156,8 @@ fn signs_no_more_than_a_challenge(
     }
 }
 
-/// A text that a source makes up to see it signed. As a body it is no JSON object
-/// or list, no form with a value and no XML.
+/// Returns whether the text has the form of a challenge, which a source makes up to see it
+/// signed. Such a text is not a JSON object or list, a form with a value, or XML.
 fn is_challenge(text: &str) -> bool {
     (1..=limits::CHALLENGE_BYTES).contains(&text.len()) && text.bytes().all(in_challenge)
 }
@@ -161,36 +166,39 @@ fn in_challenge(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
-/// Whether what the check signs of a delivery that means anything is no challenge:
-/// it has the body, the address, or a literal that no challenge holds. Fields of a
-/// form without the signs between them could be one.
+/// Returns whether the texts that the check signs for meaningful deliveries cannot be
+/// challenges: they include the body, the address, or a literal that no challenge contains.
+/// The fields of a form without their separators could be a challenge.
 fn covers_more_than_a_challenge(check: &SenderCheck) -> bool {
     check.signed.is_empty()
-        || check.signed.iter().any(|part| match part.kind.as_str() {
-            "body" | "public-url" => true,
-            "literal" => !part.value.bytes().all(in_challenge),
-            _ => false,
+        || check.signed.iter().any(|part| match part.kind {
+            SignedKind::Body | SignedKind::PublicUrl => true,
+            SignedKind::Literal => !part.value.bytes().all(in_challenge),
+            SignedKind::Method
+            | SignedKind::Header
+            | SignedKind::Timestamp
+            | SignedKind::SortedForm => false,
         })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::{Location, SignedPart};
+    use crate::domain::exchange::{Encoding, Location, Place, Scheme, SignedPart};
 
-    fn check(scheme: &str, signed: &[&str]) -> SenderCheck {
-        let part = |kind: &&str| SignedPart {
-            kind: (*kind).to_owned(),
+    fn check(scheme: Scheme, signed: &[SignedKind]) -> SenderCheck {
+        let part = |kind: &SignedKind| SignedPart {
+            kind: *kind,
             value: String::new(),
         };
         SenderCheck {
             secret: "key".into(),
-            scheme: scheme.into(),
+            scheme,
             proof: Location {
-                place: "header".into(),
+                place: Place::Header,
                 name: "x".into(),
             },
-            encoding: "hex".into(),
+            encoding: Encoding::Hex,
             prefix: String::new(),
             timestamp_header: String::new(),
             tolerance_seconds: 0,
@@ -199,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_is_no_body_that_means_anything() {
+    fn a_challenge_is_not_a_meaningful_body() {
         for good in [
             "890e4665-4dfe-4ab1-b689-ed553bceeed0",
             "qgg8vlvZRS6UYooatFL8Aw",
@@ -223,17 +231,27 @@ mod tests {
     }
 
     #[test]
-    fn a_check_of_form_fields_alone_could_be_met_by_a_challenge() {
+    fn a_challenge_could_satisfy_a_check_of_form_fields_alone() {
         for covered in [
             &[][..],
-            &["body"],
-            &["timestamp", "body"],
-            &["public-url", "sorted-form"],
+            &[SignedKind::Body],
+            &[SignedKind::Timestamp, SignedKind::Body],
+            &[SignedKind::PublicUrl, SignedKind::SortedForm],
         ] {
-            assert!(covers_more_than_a_challenge(&check("hmac-sha256", covered)));
+            assert!(covers_more_than_a_challenge(&check(
+                Scheme::HmacSha256,
+                covered
+            )));
         }
-        for open in [&["sorted-form"][..], &["timestamp"], &["header", "method"]] {
-            assert!(!covers_more_than_a_challenge(&check("hmac-sha256", open)));
+        for open in [
+            &[SignedKind::SortedForm][..],
+            &[SignedKind::Timestamp],
+            &[SignedKind::Header, SignedKind::Method],
+        ] {
+            assert!(!covers_more_than_a_challenge(&check(
+                Scheme::HmacSha256,
+                open
+            )));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Connections as the intake needs them: opened once, kept for a second, so
-//! that a lead costs no query for what hardly ever changes. What an operator
-//! changes here counts at once, since it empties the cache; what another host
-//! changes counts within the second.
+//! Connections as the intake uses them: decrypted once and cached for a second, so that a
+//! lead needs no query for data that rarely changes. An operator's change on this host
+//! takes effect at once, because it clears the cache; a change on another host takes effect
+//! within the second.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -9,35 +9,35 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::domain::connection::{Connection, ConnectionKind};
-use crate::domain::exchange::{Location, Pairs, SenderCheck, SenderChecks};
+use crate::domain::exchange::{Location, Pairs, Place, SenderCheck, SenderChecks};
 use crate::domain::id::{AgentId, ConnectionId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::seal::{OpenError, Sealer, Secrets};
-use crate::store::once::Once;
+use crate::store::singleflight::SingleFlight;
 use crate::store::{Channel, Store, StoreError};
 use crate::telemetry::{Content, Metrics};
 
-/// How long an answer of the store stands, also about which ids there are.
+/// How long a cached answer of the store is used, also for the set of existing ids.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Entries kept: past it those that are not fresh go, and then all.
+/// Bound of the cache. Above it stale entries are removed, and then all.
 const ENTRIES: usize = 10_000;
 
-/// A connection with its secrets open.
+/// A connection with its secrets decrypted.
 #[derive(Debug)]
 pub struct Live {
     pub connection: Connection,
     pub secrets: Secrets,
-    /// Put together once and not for each delivery, by the version that declared.
+    /// Computed once for the version that declared them, not for each delivery.
     checks: Mutex<Option<(Digest, Arc<SenderChecks>)>>,
-    /// Where it is counted what its deliveries give.
+    /// The counters for the contents of its deliveries.
     content: OnceLock<Content>,
 }
 
-/// What versions declare for configurations of connections. A version declares the
-/// same for the same configuration each time, so it is asked once.
+/// The checks that versions declare for configurations of connections. A version always
+/// declares the same for the same configuration, so it is asked once.
 #[derive(Default)]
 pub struct Declared(Mutex<HashMap<DeclaredKey, Arc<SenderChecks>>>);
 
@@ -50,7 +50,7 @@ impl Declared {
     }
 
     pub fn get(&self, connection: &Connection, digest: &Digest) -> Option<Arc<SenderChecks>> {
-        let known = self.0.lock().expect("nobody panics holding it");
+        let known = self.0.lock().expect("the lock is not poisoned");
         known.get(&Self::key(connection, digest)).cloned()
     }
 
@@ -61,7 +61,7 @@ impl Declared {
         declared: SenderChecks,
     ) -> Arc<SenderChecks> {
         let declared = Arc::new(declared);
-        let mut known = self.0.lock().expect("nobody panics holding it");
+        let mut known = self.0.lock().expect("the lock is not poisoned");
         if known.len() >= ENTRIES {
             known.clear();
         }
@@ -71,23 +71,23 @@ impl Declared {
 }
 
 impl Live {
-    /// Where it is counted what its deliveries and fetches give.
+    /// Returns the counters for the contents of its deliveries and fetches.
     pub fn content(&self, metrics: &Metrics) -> &Content {
         self.content
-            .get_or_init(|| metrics.content_of(&self.connection))
+            .get_or_init(|| metrics.plugins.content_of(&self.connection))
     }
 
-    /// What the plugin version declares, and what the connection adds, if that was put
-    /// together before.
+    /// Returns the checks of the plugin version and of the connection, if they were
+    /// combined before.
     pub fn checks_of(&self, digest: &Digest) -> Option<Arc<SenderChecks>> {
-        let checks = self.checks.lock().expect("nobody panics holding it");
+        let checks = self.checks.lock().expect("the lock is not poisoned");
         checks
             .as_ref()
             .filter(|(known, _)| known == digest)
             .map(|(_, checks)| Arc::clone(checks))
     }
 
-    /// The same, put together and kept.
+    /// Combines the same checks and caches them.
     pub fn with_own(&self, digest: &Digest, declared: &SenderChecks) -> Arc<SenderChecks> {
         let mut checks = declared.checks.clone();
         checks.extend(self.connection.checks.iter().cloned());
@@ -97,12 +97,12 @@ impl Live {
             checks,
             carried_secrets,
         });
-        *self.checks.lock().expect("nobody panics holding it") =
+        *self.checks.lock().expect("the lock is not poisoned") =
             Some((digest.clone(), Arc::clone(&together)));
         together
     }
 
-    /// What is known of the checks without asking the plugin.
+    /// Returns the checks that are known without calling the plugin.
     pub fn own_checks(&self) -> SenderChecks {
         let checks = self.connection.checks.clone();
         SenderChecks {
@@ -111,7 +111,7 @@ impl Live {
         }
     }
 
-    /// Attributes of the place that a delivery came to.
+    /// Returns the attributes of the address that received a delivery.
     pub fn context(&self) -> Pairs {
         vec![
             ("time-zone".to_owned(), self.connection.time_zone.clone()),
@@ -119,7 +119,7 @@ impl Live {
         ]
     }
 
-    /// The instance that messages go through; `None` of a source.
+    /// Returns the instance that messages go through; `None` for a source.
     pub fn channel(&self) -> Option<Channel> {
         let connection = &self.connection;
         let settings = &connection.settings;
@@ -136,12 +136,12 @@ impl Live {
         })
     }
 
-    /// For the log: the name of a source.
+    /// Returns the name of a source, for the log.
     pub fn source_name(&self) -> Option<&str> {
         self.name_of_kind(ConnectionKind::Source)
     }
 
-    /// For the log: the name of an instance.
+    /// Returns the name of an instance, for the log.
     pub fn instance_name(&self) -> Option<&str> {
         self.name_of_kind(ConnectionKind::Channel)
     }
@@ -151,7 +151,7 @@ impl Live {
         (connection.kind == kind).then_some(connection.name.as_str())
     }
 
-    /// Whether the connection answers to one of the route's names and values.
+    /// Returns whether the connection answers to one of the route's names and values.
     pub fn answers_to(&self, route: &Pairs) -> bool {
         route.iter().any(|(name, value)| {
             self.connection
@@ -161,7 +161,7 @@ impl Live {
         })
     }
 
-    /// Whether it says which values of one of the route's names are its own.
+    /// Returns whether it declares values for one of the route's names.
     pub fn claims_some_of(&self, route: &Pairs) -> bool {
         route
             .iter()
@@ -169,14 +169,14 @@ impl Live {
     }
 }
 
-/// Where senders present a secret itself and no proof of it: masked there, also
-/// when it is the wrong one. Not in JSON, where members of a lead may have the
-/// same name: there the right one is known by its value, and what else is to be
-/// masked the plugin declares.
+/// The places in which senders present a secret itself instead of a proof of it. They are
+/// masked even if the secret is wrong. JSON is left out, because members of a lead may have
+/// the same name: there the right secret is found by its value, and the plugin declares
+/// anything else to mask.
 fn shown_as_they_are(checks: &[SenderCheck]) -> Vec<Location> {
     checks
         .iter()
-        .filter(|check| !check.scheme.starts_with("hmac-") && check.proof.place != "json")
+        .filter(|check| !check.scheme.signs() && check.proof.place != Place::Json)
         .map(|check| check.proof.clone())
         .collect()
 }
@@ -195,18 +195,18 @@ type Cached<T, V> = HashMap<T, (Instant, V)>;
 pub struct Connections {
     store: Arc<dyn Store>,
     sealer: Arc<Sealer>,
-    /// Those that exist. An old entry still says that an id is no guess.
+    /// Existing connections. A stale entry still shows that an id is not a guess.
     by_id: Mutex<Cached<ConnectionId, Arc<Live>>>,
     by_workspace: Mutex<Cached<WorkspaceId, Vec<Arc<Live>>>>,
-    /// Ids that nobody had come with before, in this second.
+    /// The number of unknown ids that were requested in this second.
     guesses: Mutex<Option<(Instant, u32)>>,
-    /// Which ids there are, for when there are many of those: however many are
-    /// guessed, the store is asked some times a second.
+    /// The set of existing ids, used if many unknown ids are requested: the store is then
+    /// queried a few times a second, however many are guessed.
     ids: Mutex<Option<(Instant, Arc<HashSet<ConnectionId>>)>>,
-    asked_ids: Once<(), Arc<HashSet<ConnectionId>>>,
+    asked_ids: SingleFlight<(), Arc<HashSet<ConnectionId>>>,
     pub declared: Declared,
-    asked_by_id: Once<ConnectionId, Option<Connection>>,
-    asked_by_workspace: Once<WorkspaceId, Vec<Connection>>,
+    asked_by_id: SingleFlight<ConnectionId, Option<Connection>>,
+    asked_by_workspace: SingleFlight<WorkspaceId, Vec<Connection>>,
 }
 
 impl Connections {
@@ -218,13 +218,18 @@ impl Connections {
             by_workspace: Mutex::default(),
             guesses: Mutex::default(),
             ids: Mutex::default(),
-            asked_ids: Once::default(),
+            asked_ids: SingleFlight::default(),
             declared: Declared::default(),
-            asked_by_id: Once::default(),
-            asked_by_workspace: Once::default(),
+            asked_by_id: SingleFlight::default(),
+            asked_by_workspace: SingleFlight::default(),
         }
     }
 
+    /// Returns the connection with this id, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectionError`] if the store fails, or its secrets cannot be decrypted.
     pub async fn get(&self, id: &ConnectionId) -> Result<Option<Arc<Live>>, ConnectionError> {
         if let Some(found) = fresh(&self.by_id, id) {
             return Ok(Some(found));
@@ -244,7 +249,7 @@ impl Connections {
                 None => drop(
                     self.by_id
                         .lock()
-                        .expect("nobody panics holding it")
+                        .expect("the lock is not poisoned")
                         .remove(id),
                 ),
             }
@@ -255,13 +260,14 @@ impl Connections {
     fn has_been(&self, id: &ConnectionId) -> bool {
         self.by_id
             .lock()
-            .expect("nobody panics holding it")
+            .expect("the lock is not poisoned")
             .contains_key(id)
     }
 
-    /// Whether few come with an id that is not known: then the store is asked for it.
+    /// Returns whether few unknown ids were requested in this second: then the store is
+    /// asked for each.
     fn is_one_of_few(&self) -> bool {
-        let mut guesses = self.guesses.lock().expect("nobody panics holding it");
+        let mut guesses = self.guesses.lock().expect("the lock is not poisoned");
         let (since, count) = guesses
             .filter(|(since, _)| since.elapsed() < FRESH)
             .unwrap_or((Instant::now(), 0));
@@ -269,26 +275,31 @@ impl Connections {
         count < limits::GUESSES_ASKED
     }
 
-    /// Whether the id is one of those that there were within the last second.
+    /// Returns whether the id existed within the last second.
     async fn may_be(&self, id: &ConnectionId) -> Result<bool, StoreError> {
-        let known = self.ids.lock().expect("nobody panics holding it").clone();
+        let known = self.ids.lock().expect("the lock is not poisoned").clone();
         if let Some((since, ids)) = known
             && since.elapsed() < FRESH
         {
             return Ok(ids.contains(id));
         }
-        // Believed from before the question, so that no answer is believed too long.
+        // Counted from before the query, so that no answer is used for too long.
         let since = Instant::now();
         let question = async { Ok(Arc::new(self.store.connection_ids().await?)) };
         let answer = self.asked_ids.ask(&(), question).await?;
         let found = answer.value.contains(id);
         if answer.may_be_kept {
-            *self.ids.lock().expect("nobody panics holding it") = Some((since, answer.value));
+            *self.ids.lock().expect("the lock is not poisoned") = Some((since, answer.value));
         }
         Ok(found)
     }
 
-    /// All connections of a workspace.
+    /// Returns all connections of a workspace.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectionError`] if the store fails, or the secrets of a connection cannot be
+    /// decrypted.
     pub async fn of_workspace(
         &self,
         workspace: WorkspaceId,
@@ -308,7 +319,12 @@ impl Connections {
         Ok(found)
     }
 
-    /// The channel of an instance of the workspace, if it has one.
+    /// Returns the channel of an instance of the workspace, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectionError`] if the store fails, or the secrets of a connection cannot be
+    /// decrypted.
     pub async fn of_instance(
         &self,
         workspace: WorkspaceId,
@@ -321,11 +337,16 @@ impl Connections {
         }))
     }
 
-    /// The connection that an item or event with this route belongs to. A source that
-    /// has one address for all pages names the page; the connection that
-    /// claims it gets it. One that claims no values of that name takes what
-    /// nobody claims, so that a lone connection needs no routes. Whether the one
-    /// may speak for the other is `Routing`'s to say.
+    /// Returns the connection that an item or event with this route belongs to. A source
+    /// that has one address for all its pages names the page, and the connection that
+    /// claims the page gets the item. A connection that claims no values of that name gets
+    /// the items that no other one claims, so that a single connection needs no routes.
+    /// `Routing` decides whether the one may act for the other.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectionError`] if the store fails, or the secrets of a connection cannot be
+    /// decrypted.
     pub async fn route(
         &self,
         received_by: &Arc<Live>,
@@ -346,16 +367,16 @@ impl Connections {
             .or_else(|| (!received_by.claims_some_of(route)).then(|| Arc::clone(received_by))))
     }
 
-    /// Forgets everything: an operator changed something.
+    /// Clears the cache after an operator's change.
     pub fn forget(&self) {
         self.asked_by_id.forget();
         self.asked_by_workspace.forget();
         self.asked_ids.forget();
-        *self.ids.lock().expect("nobody panics holding it") = None;
-        self.by_id.lock().expect("nobody panics holding it").clear();
+        *self.ids.lock().expect("the lock is not poisoned") = None;
+        self.by_id.lock().expect("the lock is not poisoned").clear();
         self.by_workspace
             .lock()
-            .expect("nobody panics holding it")
+            .expect("the lock is not poisoned")
             .clear();
     }
 
@@ -377,7 +398,7 @@ impl Connections {
 }
 
 fn fresh<K: Hash + Eq, V: Clone>(cache: &Mutex<Cached<K, V>>, key: &K) -> Option<V> {
-    let cache = cache.lock().expect("nobody panics holding it");
+    let cache = cache.lock().expect("the lock is not poisoned");
     cache
         .get(key)
         .filter(|(since, _)| since.elapsed() < FRESH)
@@ -385,7 +406,7 @@ fn fresh<K: Hash + Eq, V: Clone>(cache: &Mutex<Cached<K, V>>, key: &K) -> Option
 }
 
 fn keep<K: Hash + Eq, V>(cache: &Mutex<Cached<K, V>>, key: K, found: V) {
-    let mut cache = cache.lock().expect("nobody panics holding it");
+    let mut cache = cache.lock().expect("the lock is not poisoned");
     if cache.len() >= ENTRIES && !cache.contains_key(&key) {
         cache.retain(|_, (since, _)| since.elapsed() < FRESH);
         if cache.len() >= ENTRIES {
@@ -395,7 +416,7 @@ fn keep<K: Hash + Eq, V>(cache: &Mutex<Cached<K, V>>, key: K, found: V) {
     cache.insert(key, (Instant::now(), found));
 }
 
-/// Where an instance's provider sends its webhooks to.
+/// Returns the path to which an instance's provider sends its webhooks.
 pub fn webhook_path(instance: AgentId, token: &ConnectionId) -> String {
     format!("/channel-webhook/{instance}/{token}")
 }

@@ -1,6 +1,6 @@
-//! One conversion, from a stored or fresh request to what the store accepts:
-//! leads of a source, events of a channel. Intake, worker and replay decide what
-//! to do about the result; how it comes about is the same for all of them.
+//! One conversion, from a stored or fresh request to the items for the store: leads of a
+//! source, events of a channel. It is the same for intake, worker and replay, which decide
+//! what to do with the result.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, Loaded};
 use crate::store::{ConversionResult, NewDelivery, NewItem};
 
-/// A conversion that came to an end.
+/// A completed conversion.
 pub struct Converted {
     pub result: ConversionResult,
     pub reply: Option<Reply>,
@@ -27,6 +27,11 @@ pub struct Converted {
 }
 
 /// Converts a delivery whose sender was checked.
+///
+/// # Errors
+///
+/// [`ConvertError`] if the plugin cannot be called or fails, or the connection cannot be
+/// read.
 pub async fn convert(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -53,7 +58,7 @@ pub async fn convert(
         Ok(read) => read,
         Err(problem) => return Ok(refused(ran, problem)),
     };
-    // What an operator looks at again was counted when it came.
+    // An operator's replay is not counted again.
     if budget != Budget::Operator {
         live.content(&pipeline.core.metrics).conversion(&read.items);
     }
@@ -73,14 +78,14 @@ pub async fn convert(
     })
 }
 
-/// What a plugin made of a delivery, as the store accepts it.
+/// The output of a plugin, in the form for the store.
 struct Read {
     items: Vec<NewItem>,
     reply: Option<Reply>,
     notes: Vec<String>,
 }
 
-/// A source's delivery, by its converter.
+/// Converts a source's delivery with its converter.
 async fn leads(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -93,7 +98,13 @@ async fn leads(
         .core
         .plugins
         .convert(plugin, lane, input(live, delivery), budget);
-    let conversion = match pipeline.core.metrics.calling(plugin, convert).await? {
+    let conversion = match pipeline
+        .core
+        .metrics
+        .plugins
+        .calling(plugin, convert)
+        .await?
+    {
         Ok(conversion) => conversion,
         Err(problem) => return Ok(Err(problem)),
     };
@@ -120,7 +131,7 @@ async fn leads(
     }))
 }
 
-/// A channel's webhook, by its adapter.
+/// Converts a channel's webhook with its adapter.
 async fn events(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -133,7 +144,7 @@ async fn events(
         .core
         .plugins
         .read_webhook(plugin, lane, input(live, delivery), budget);
-    let webhook = match pipeline.core.metrics.calling(plugin, ask).await? {
+    let webhook = match pipeline.core.metrics.plugins.calling(plugin, ask).await? {
         Ok(webhook) => webhook,
         Err(problem) => return Ok(Err(problem)),
     };
@@ -145,10 +156,10 @@ async fn events(
     let read = events::read(&routing, webhook.events, delivery.received_at).await?;
     for channel in read.stale_templates {
         let task_app = Arc::clone(pipeline);
-        // What is asked for meanwhile waits for nobody.
+        // Runs in the background: the delivery does not wait for it.
         pipeline.core.spawn(async move {
             if let Err(error) = templates::sync(&task_app, &channel).await {
-                tracing::warn!(instance = %channel.connection.name, %error, "the list of templates cannot be kept");
+                tracing::warn!(instance = %channel.connection.name, %error, "template list not stored");
             }
         });
     }
@@ -159,7 +170,7 @@ async fn events(
     }))
 }
 
-/// A kept delivery as its converter gets it.
+/// Returns a stored delivery as its converter gets it.
 pub fn input(live: &Live, delivery: &NewDelivery) -> PluginDelivery {
     PluginDelivery {
         id: delivery.id.to_string(),
@@ -174,7 +185,7 @@ pub fn input(live: &Live, delivery: &NewDelivery) -> PluginDelivery {
     }
 }
 
-/// Past this a fetch of this delivery is given up.
+/// Returns the time after which fetches of this delivery are given up.
 pub fn fetch_until(pipeline: &Pipeline, received_at: Micros) -> Micros {
     received_at.plus(pipeline.core.config.worker.fetch_days * Micros::DAY)
 }

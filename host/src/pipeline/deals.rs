@@ -20,7 +20,7 @@ use crate::domain::id::{AgentId, DealId};
 use crate::domain::phone::Phone;
 use crate::pipeline::state::Pipeline;
 use crate::store::{
-    ByPartner, Channel, DealCreated, DealLogged, DealMessage, DealPatch, DealPatched,
+    ByPartner, Channel, CreatedDeal, DealCreated, DealLogged, DealMessage, DealPatch, DealPatched,
     IdempotencyClaim, NewDeal, NewDealLog, Notified, ProductReference, Remembered, StoreError,
     StoredAnswer, Write, Written,
 };
@@ -40,6 +40,8 @@ pub struct Order {
     pub props: Map<String, Value>,
     pub message: Option<FirstMessage>,
     pub claim: Option<IdempotencyClaim>,
+    /// Words the answer.
+    pub answer: fn(&CreatedDeal) -> StoredAnswer,
 }
 
 /// What the conversation of a new deal begins with, and through which instance.
@@ -143,6 +145,7 @@ fn new_deal(pipeline: &Pipeline, order: Order, message: Option<DealMessage>) -> 
         props,
         message,
         idempotency: order.claim,
+        answer: order.answer,
     }
 }
 

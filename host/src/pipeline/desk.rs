@@ -1,8 +1,13 @@
-//! What the desk does to tickets: each is one commit.
+//! Changes to tickets by the desk: each is one commit.
 
 use crate::pipeline::state::Pipeline;
 use crate::store::{StoreError, TicketPatch, TicketPatched, Write, Written};
 
+/// Changes a ticket.
+///
+/// # Errors
+///
+/// [`StoreError`] if the write fails.
 pub async fn patch(pipeline: &Pipeline, patch: TicketPatch) -> Result<TicketPatched, StoreError> {
     match pipeline
         .core
@@ -12,7 +17,7 @@ pub async fn patch(pipeline: &Pipeline, patch: TicketPatch) -> Result<TicketPatc
     {
         Written::TicketPatched(patched) => Ok(patched),
         other => Err(StoreError::Inconsistent {
-            what: format!("a ticket's change was answered with {other:?}"),
+            what: format!("the store answered a ticket change with {other:?}"),
         }),
     }
 }

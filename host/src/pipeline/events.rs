@@ -1,12 +1,11 @@
-//! From the events of a provider's webhook to what the store accepts: each is
-//! addressed to its instance, times are read, phones normalised, words given
-//! their meaning. What a provider says wrongly costs that piece and never the
-//! event: a time that cannot be is that of receipt, a word that nobody knows is
-//! noted.
+//! From the events of a provider's webhook to the items for the store: each event is
+//! assigned to its instance, times are read, phones are normalised, words are mapped. A
+//! wrong value costs only that value and never the event: an impossible time becomes the
+//! time of receipt, an unknown word is recorded.
 //!
-//! One callback may serve many numbers, so an event says by its route whose it
-//! is. The name `account` in a route is for what concerns a whole account: it
-//! counts where it stands alone, and then for every channel of that account.
+//! One callback may be for many numbers, so an event's route names its instance. The name
+//! `account` in a route is for events of a whole account: if it is the only name, the event
+//! counts for every channel of that account.
 
 use std::sync::Arc;
 
@@ -25,23 +24,27 @@ use crate::domain::phone::{self, Phone};
 use crate::domain::time::{self, Micros};
 use crate::store::{Channel, Event, Inbound, ItemResult, NewEvent, NewItem};
 
-/// A provider's clock may be ahead by this much and no more.
+/// How far a provider's clock may be ahead.
 const AHEAD: i64 = Micros::DAY;
 
-/// Nothing that a provider tells is older: they give up long before.
+/// The age of the oldest event that counts: providers give up long before.
 const BEHIND: i64 = 366 * Micros::DAY;
 
-/// What a channel's connection is called to people.
+/// The word for a channel's connection in messages to people.
 const INSTANCE: &str = "instance";
 
-/// What a webhook's events are, in their order.
+/// The events of a webhook, in their order.
 pub struct Read {
     pub items: Vec<NewItem>,
-    /// Channels whose list of templates is not what it was.
+    /// Channels whose list of templates is out of date.
     pub stale_templates: Vec<Arc<Live>>,
 }
 
-/// The events of a webhook as the store accepts them, each with its channel.
+/// Returns the events of a webhook as items for the store, each with its channel.
+///
+/// # Errors
+///
+/// [`ConvertError`] if a connection cannot be read or its sender checks are not known.
 pub async fn read(
     routing: &Routing<'_>,
     events: Vec<ChannelEvent>,
@@ -50,7 +53,7 @@ pub async fn read(
     let mut results = Vec::with_capacity(events.len());
     let mut stale_templates: Vec<Arc<Live>> = Vec::new();
     for event in events {
-        // What is not meant for anybody needs nobody who answers to its route.
+        // Events that are not for any instance need no route.
         if let EventBody::Other(why) = event.body {
             results.push(ItemResult::Ignored(why));
             continue;
@@ -78,10 +81,12 @@ pub async fn read(
             continue;
         }
         let first = channels.into_iter().next();
-        results.push(match first.expect("who has none has the reason instead") {
-            Ok(first) => result(&first, event.body, received_at),
-            Err(why) => ItemResult::Unrouted(why),
-        });
+        results.push(
+            match first.expect("an event without channels has a reason") {
+                Ok(first) => result(&first, event.body, received_at),
+                Err(why) => ItemResult::Unrouted(why),
+            },
+        );
     }
     let items = (0..).zip(results);
     Ok(Read {
@@ -92,8 +97,8 @@ pub async fn read(
     })
 }
 
-/// Whose an event with this route is, or why it is not theirs; of a whole
-/// account, the one that it came to first. Never nobody.
+/// Returns the channels that an event with this route belongs to, or why it may not reach
+/// them. For a whole account, the channel that received the event comes first. Never empty.
 async fn channels(
     routing: &Routing<'_>,
     route: &Pairs,
@@ -149,7 +154,7 @@ fn invalid(message: &str) -> ItemResult {
 
 fn result(live: &Live, body: EventBody, received_at: Micros) -> ItemResult {
     let Some(channel) = live.channel() else {
-        return invalid("the address has no instance any more");
+        return invalid("the address no longer has an instance");
     };
     match body {
         EventBody::Status(update) => status(channel, *update, received_at),
@@ -183,7 +188,7 @@ fn status(channel: Channel, update: StatusUpdate, received_at: Micros) -> ItemRe
     )
 }
 
-/// What a word says; nothing when the host does not know it.
+/// Maps a word to a status; an unknown word gives an empty one.
 fn progress(word: &str, at: Micros) -> Progress {
     let mut progress = Progress::default();
     let place = match word {
@@ -205,7 +210,7 @@ fn inbound(
     received_at: Micros,
 ) -> ItemResult {
     if message.external_id.is_empty() || message.sender_id.is_empty() {
-        return invalid("a message without its id or its sender's");
+        return invalid("a message without its id or its sender's id");
     }
     let phone = read_phone(live, message.sender_phone.as_deref());
     let kind = message::kind_of(&message.kind);
@@ -236,7 +241,7 @@ fn contact_change(
     received_at: Micros,
 ) -> ItemResult {
     if change.sender_id.is_empty() {
-        return invalid("a change of a contact without its id");
+        return invalid("a contact change without the contact's id");
     }
     let phone = read_phone(live, change.sender_phone.as_deref());
     let contact_keys = keys(&channel, phone.as_ref(), &change.sender_id);
@@ -247,7 +252,7 @@ fn contact_change(
             at: at(change.occurred_at.as_deref(), received_at),
         },
         "number" if change.value.is_empty() => {
-            return invalid("a contact's new number is not in it");
+            return invalid("a number change without the new number");
         }
         "number" => {
             let phone = read_phone(live, Some(&change.value));
@@ -257,14 +262,14 @@ fn contact_change(
                 phone,
             }
         }
-        other => return ItemResult::Ignored(format!("`{other}` of a contact means nothing here")),
+        other => return ItemResult::Ignored(format!("`{other}` is not a known contact change")),
     };
     event(channel, meant)
 }
 
 fn template(live: &Live, change: &TemplateChange) -> ItemResult {
     match live.channel() {
-        // The list is asked for again in any case.
+        // The list is requested again in any case.
         _ if change.status.is_empty() => {
             ItemResult::Ignored(format!("template {} changed", change.name))
         }
@@ -277,11 +282,11 @@ fn template(live: &Live, change: &TemplateChange) -> ItemResult {
                 reason: change.reason.clone(),
             },
         ),
-        None => invalid("the address has no instance any more"),
+        None => invalid("the address no longer has an instance"),
     }
 }
 
-/// The phone's key, if it is one, then the channel's own.
+/// Returns the phone's key, if there is a phone with one, and then the channel's own.
 fn keys(channel: &Channel, phone: Option<&Phone>, id: &str) -> Vec<String> {
     phone
         .and_then(|phone| phone.match_key.as_deref())
@@ -296,7 +301,7 @@ fn read_phone(live: &Live, raw: Option<&str>) -> Option<Phone> {
     phone.e164.is_some().then_some(phone)
 }
 
-/// When it happened; a time that cannot be is that of receipt.
+/// Returns when the event happened; an impossible time becomes the time of receipt.
 fn at(text: Option<&str>, received_at: Micros) -> Micros {
     text.and_then(time::parse)
         .filter(|at| *at <= received_at.plus(AHEAD) && *at >= received_at.plus(-BEHIND))
@@ -331,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_nobody_knows_says_nothing() {
+    fn an_unknown_status_word_gives_no_progress() {
         let at = Micros(7);
         assert_eq!(progress("read", at).read_at, Some(at));
         assert_eq!(progress("failed", at).failed_at, Some(at));

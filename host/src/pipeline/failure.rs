@@ -1,4 +1,4 @@
-//! Conversions that came to no end: why, and what becomes of the delivery.
+//! Failed conversions: the cause, and the result for the delivery.
 
 use super::backoff;
 use super::connections::ConnectionError;
@@ -19,12 +19,12 @@ pub enum ConvertError {
     Call(#[from] CallError),
     #[error(transparent)]
     Connection(#[from] ConnectionError),
-    /// The plugin cannot say how this connection's senders prove themselves.
+    /// The plugin cannot declare the sender checks of this connection.
     #[error("the plugin refuses the configuration: {}", .0.message)]
     Configuration(Problem),
 }
 
-/// A result without items.
+/// Returns a result without items.
 pub fn empty(status: DeliveryStatus) -> ConversionResult {
     ConversionResult {
         status: Some(status),
@@ -38,7 +38,7 @@ pub fn empty(status: DeliveryStatus) -> ConversionResult {
     }
 }
 
-/// The delivery waits, and nobody is at fault.
+/// Returns a result for a delivery that waits without a failure.
 pub fn waits(reason: &str, attempts: u32, at: Micros) -> ConversionResult {
     ConversionResult {
         error: Some(reason.to_owned()),
@@ -48,21 +48,21 @@ pub fn waits(reason: &str, attempts: u32, at: Micros) -> ConversionResult {
     }
 }
 
-/// A large conversion is done again by the worker and committed in parts: others
-/// wait for the store too.
+/// Leaves a large conversion to the worker, which repeats it and commits it in parts, so
+/// that other writes do not wait for it.
 pub fn or_waits(pipeline: &Pipeline, result: ConversionResult) -> ConversionResult {
     if !result.is_large() {
         return result;
     }
     let reason = format!(
-        "it has {} items, which are taken in beside other work",
+        "it has {} items, which the worker commits in parts",
         result.items.len()
     );
     waits(&reason, 0, pipeline.core.clock.now())
 }
 
-/// What a failed conversion leaves: waiting when it was not the plugin's fault,
-/// else failed and due again later, and parked after the third time on one digest.
+/// Returns the result of a failed conversion: queued if the plugin was not at fault,
+/// otherwise failed with a later retry, and parked after the third failure on one digest.
 pub fn after_failure(
     pipeline: &Pipeline,
     error: &ConvertError,
@@ -74,7 +74,7 @@ pub fn after_failure(
         ConvertError::Call(
             CallError::Busy | CallError::ShuttingDown | CallError::OutOfTime { inline: true, .. },
         ) => waits(&error.to_string(), failures_before, now),
-        // Failed, so that another version tries it at once.
+        // Failed, so that another version retries it at once.
         ConvertError::Call(CallError::CircuitOpen { until, .. }) => ConversionResult {
             ran,
             error: Some(error.to_string()),
@@ -105,7 +105,7 @@ pub fn after_failure(
     }
 }
 
-/// Seconds until the worker's next attempt, after this many.
+/// Returns the seconds until the worker's next attempt after this many.
 pub fn backoff_seconds(pipeline: &Pipeline, attempts: u32) -> i64 {
     let worker = &pipeline.core.config.worker;
     backoff::doubled(

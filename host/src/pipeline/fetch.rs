@@ -1,15 +1,15 @@
-//! What a pointer points at: the host makes the call that the converter asked
-//! for, keeps the answer, and hands it to the converter.
+//! Fetches the lead that a pointer names: the host makes the call that the converter
+//! described, stores the answer, and passes it to the converter.
 //!
-//! Just before the first byte goes out the host looks whether the fetch is still
-//! its own: one that slept past its lease makes no call that another host makes
-//! too. What is left is the moment between that look and the kernel's sending.
+//! Just before the first byte is sent, the host checks that it still holds the fetch: a
+//! host that slept past its lease does not repeat the call of another host. Only the moment
+//! between that check and the kernel's send remains.
 //!
-//! The answer is stored before the converter reads it, so that a crash between
-//! the two costs no second call, and stays with the delivery, so that a replay
-//! needs none. If another version serves by now, it is asked
-//! what it would fetch; the version that made the pointer answers only when the
-//! new one does not know it.
+//! The answer is stored before the converter reads it, so that a crash between the two
+//! costs no second call. It stays with the delivery, so that a replay needs no call. If
+//! another version is active by then, that version is asked what it would fetch; the
+//! version that made the pointer completes the fetch only if the new one does not recognise
+//! the pointer.
 
 use std::sync::Arc;
 
@@ -27,10 +27,11 @@ use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, Loaded};
 use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, Write};
 
+/// Makes one attempt at a fetch and settles it.
 pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: Held) {
     let mut notes = Vec::new();
     let (outcome, plugin) = attempt(pipeline, &held, lease, &mut notes).await;
-    pipeline.core.metrics.fetch(&outcome);
+    pipeline.core.metrics.intake.fetch(&outcome);
     let ran = plugin.map(|(plugin, live)| plugin.ran_with(live.connection.config_version));
     let settlement = FetchSettlement {
         delivery: held.delivery,
@@ -62,7 +63,12 @@ async fn attempt(
     }
     let live = match pipeline.connections.get(&held.connection).await {
         Ok(Some(live)) => live,
-        Ok(None) => return (retry(pipeline, held, "its connection is gone", None), None),
+        Ok(None) => {
+            return (
+                retry(pipeline, held, "its connection no longer exists", None),
+                None,
+            );
+        }
         Err(error) => return (retry(pipeline, held, &error.to_string(), None), None),
     };
     let (plugin, fetch, kept) = match choose(pipeline, &live, held).await {
@@ -76,6 +82,7 @@ async fn attempt(
         None => match pipeline
             .core
             .metrics
+            .egress
             .sending(pipeline.core.egress.call(
                 &fetch.request,
                 &live.secrets,
@@ -102,10 +109,11 @@ async fn attempt(
                     .await
                 {
                     Ok(crate::store::Written::Done(_)) => response,
-                    // Not held any more, or not stored: whoever holds it next asks again.
+                    // The lease was lost or the answer was not stored: the next holder
+                    // calls again.
                     Ok(_) => {
                         return (
-                            retry(pipeline, held, "another host took the fetch over", None),
+                            retry(pipeline, held, "another host took over the fetch", None),
                             ran,
                         );
                     }
@@ -131,7 +139,13 @@ async fn attempt(
         .core
         .plugins
         .complete(&plugin, lane, completion, Budget::Worker);
-    let outcome = match pipeline.core.metrics.calling(&plugin, complete).await {
+    let outcome = match pipeline
+        .core
+        .metrics
+        .plugins
+        .calling(&plugin, complete)
+        .await
+    {
         Ok(Ok(items)) => {
             let now = pipeline.core.clock.now();
             let mut found = results(&live, items, held.hop, now, held.until);
@@ -148,8 +162,8 @@ async fn attempt(
     (outcome, ran)
 }
 
-/// Which version completes the fetch, with which request and state, and the
-/// answer that was kept when it still fits.
+/// Returns the version that completes the fetch, with its request and state, and the stored
+/// answer if it still matches.
 async fn choose(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -177,14 +191,14 @@ async fn choose(
         .await
         .map_err(|error| format!("the version that made the pointer cannot be loaded: {error}"))?
         .ok_or_else(|| {
-            "the version that made the pointer is gone, and the one that serves does not know it"
+            "the version that made the pointer is not in the store, and the active version does not recognise the pointer"
                 .to_owned()
         })?;
     Ok((old, own, held.response.clone()))
 }
 
-/// What another version would fetch for the same lead: only for first hops,
-/// since later ones grow from answers.
+/// Returns what another version would fetch for the same lead. First hops only, because
+/// later ones depend on answers.
 async fn asked_again(
     pipeline: &Arc<Pipeline>,
     plugin: &Arc<Loaded>,
@@ -202,6 +216,7 @@ async fn asked_again(
     let conversion = pipeline
         .core
         .metrics
+        .plugins
         .calling(plugin, convert)
         .await
         .ok()?
@@ -215,11 +230,11 @@ async fn asked_again(
         })
 }
 
-/// The answer without the connection's secrets, which some sources repeat.
+/// Masks the connection's secrets in the answer, because some sources echo them.
 fn masked(response: HttpResponse, live: &Live) -> HttpResponse {
-    let mask = Mask::of(&live.secrets);
+    let mask = Mask::new(&live.secrets);
     let mut headers = response.headers;
-    mask.pairs("answer", &mut headers, &[]);
+    mask.pairs(None, &mut headers, &[]);
     let body = Body::from(response.body);
     HttpResponse {
         status: response.status,
@@ -228,7 +243,7 @@ fn masked(response: HttpResponse, live: &Live) -> HttpResponse {
     }
 }
 
-/// What the answer to the fetch of this hop gave, as the store accepts it.
+/// Returns the items that the answer to this hop gave, in the form for the store.
 pub(super) fn results(
     live: &Live,
     items: Vec<Item>,
@@ -284,7 +299,7 @@ fn after_egress(
         return retry(pipeline, held, &error.to_string(), None);
     }
     match error {
-        // The plugin's own fault, and this item's alone: others of the connection
+        // The fault is in the plugin and concerns only this item: others of the connection
         // may be right.
         EgressError::Malformed(_) | EgressError::NotAllowed { .. } => FetchOutcome::Failed {
             error: error.to_string(),
@@ -293,11 +308,11 @@ fn after_egress(
     }
 }
 
-/// The connection's fetches wait for an operator; this one is kept.
+/// Pauses the connection's fetches for an operator, and keeps this one.
 fn stop(pipeline: &Pipeline, held: &HeldFetch, live: &Live, reason: String) -> FetchOutcome {
-    // The reason may be in a source's words, and name people.
+    // Not logged: the reason may quote the source, and name people.
     let connection = &live.connection;
-    tracing::error!(connection = %connection.name, plugin = %connection.plugin, "the connection's fetches are paused; `leadhost connection list` says why");
+    tracing::error!(connection = %connection.name, plugin = %connection.plugin, "connection fetches paused; `leadhost connection list` shows why");
     FetchOutcome::Stop {
         at: next(pipeline, held, None),
         reason,
@@ -310,7 +325,7 @@ fn retry(
     error: &str,
     after_seconds: Option<u32>,
 ) -> FetchOutcome {
-    tracing::debug!(delivery = %held.delivery, item = held.index, "the fetch is tried again later");
+    tracing::debug!(delivery = %held.delivery, item = held.index, "fetch will be retried");
     FetchOutcome::Retry {
         at: next(pipeline, held, after_seconds),
         error: error.to_owned(),

@@ -1,9 +1,9 @@
-//! The greeting of a source: the template message that a new lead is sent, in
-//! the commit that makes its deal. Only what is new is greeted, and no test.
+//! The greeting of a source: the template message to a new lead, in the commit that creates
+//! its deal. Only new leads get one, and no tests.
 //!
-//! A greeting never costs a lead: one that cannot be composed is left out, and
-//! the delivery says why. Texts of a lead fill placeholders as one line, and are
-//! never looked at for placeholders themselves.
+//! A greeting never costs a lead: a greeting that cannot be composed is left out, and a
+//! note on the delivery gives the reason. Texts of a lead fill placeholders as a single
+//! line, and are not searched for placeholders.
 
 use super::connections::{ConnectionError, Live};
 use super::templates;
@@ -14,11 +14,16 @@ use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::{ItemResult, NewGreeting, NewLead};
 
-/// What a greeting's parameters may name, in braces.
+/// The words that a greeting's parameters may contain in braces.
 pub const WORDS: [&str; 5] = ["name", "firstName", "listing", "message", "source"];
 
-/// Gives new leads the greetings of their sources. What it could not give is
-/// said in the notes.
+/// Adds the greetings of their sources to new leads. A greeting that is left out is
+/// explained in the notes.
+///
+/// # Errors
+///
+/// [`ConnectionError`] if the store fails, or the secrets of a connection cannot be
+/// decrypted.
 pub async fn add<'r>(
     pipeline: &Pipeline,
     results: impl Iterator<Item = &'r mut ItemResult>,
@@ -50,7 +55,7 @@ pub async fn add<'r>(
     Ok(())
 }
 
-/// The greeting, or why there is none.
+/// Returns the greeting, or why there is none.
 async fn compose(
     pipeline: &Pipeline,
     live: &Live,
@@ -64,7 +69,7 @@ async fn compose(
         .iter()
         .find(|one| one.connection.kind == ConnectionKind::Channel && one.connection.name == *by);
     let Some((live, channel)) = channel.and_then(|live| Some((live, live.channel()?))) else {
-        return Ok(Err(format!("instance `{by}` has no adapter any more")));
+        return Ok(Err(format!("instance `{by}` no longer has an adapter")));
     };
     if lead.phones.iter().all(|phone| phone.e164.is_none()) {
         return Ok(Err("the lead has no phone to send it to".to_owned()));
@@ -76,7 +81,7 @@ async fn compose(
         .collect();
     let texts = match texts {
         Ok(texts) => texts,
-        Err(word) => return Ok(Err(format!("the lead has no {word} to put in it"))),
+        Err(word) => return Ok(Err(format!("the lead has no {word} to fill in"))),
     };
     let language = greeting.language.as_deref();
     let composed = templates::of_texts(pipeline, live, &greeting.template, language, texts).await?;
@@ -89,7 +94,7 @@ async fn compose(
         }))
 }
 
-/// What the lead says for a word, in one line; none where it says nothing.
+/// Returns the lead's value for a word, in one line; `None` if it has none.
 fn said(lead: &NewLead, word: &str) -> Option<String> {
     let prop = |name: &str| lead.deal_props.get(name)?.as_str();
     let text = match word {
@@ -99,7 +104,7 @@ fn said(lead: &NewLead, word: &str) -> Option<String> {
         "message" => prop("message"),
         _ => prop("source"),
     }?;
-    // Channels refuse lines and tabs in a parameter.
+    // Channels refuse line breaks and tabs in a parameter.
     let words: Vec<_> = text.split_whitespace().collect();
     let line: String = words
         .join(" ")
@@ -109,7 +114,7 @@ fn said(lead: &NewLead, word: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// The text with its words filled in; the first word for which there is nothing.
+/// Fills the words of the text. Fails with the first word for which there is no value.
 fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, &str> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
@@ -130,12 +135,12 @@ fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, &s
     Ok(filled)
 }
 
-/// The first word in braces that stands for nothing.
+/// Returns the first unknown word in braces.
 pub fn unknown_word(text: &str) -> Option<&str> {
     braced(text).find(|word| !WORDS.contains(word))
 }
 
-/// What stands in braces and could be a word: `{name}`, not `{ }`.
+/// Returns what stands in braces and could be a word: `{name}`, not `{ }`.
 fn braced(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|rest| {
         let (word, _) = rest.split_once('}')?;
@@ -149,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_word_in_braces_stands_for_something() {
+    fn only_known_words_in_braces_are_accepted() {
         let check = |text: &str, expect: Option<&str>| {
             assert_eq!(unknown_word(text), expect, "{text}");
         };
@@ -160,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lead_s_texts_are_put_in_and_not_read_again() {
+    fn the_texts_of_a_lead_are_not_searched_for_words() {
         let value = |word: &str| match word {
             "name" => Some("{source} Ana".to_owned()),
             "source" => Some("site".to_owned()),

@@ -1,4 +1,4 @@
-//! What holds a piece of work: a claim of limited time, and the commit of the result.
+//! A lease on a piece of work, and the commit of its result.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use super::state::Pipeline;
 use crate::clock;
 use crate::store::{Reconversion, StoreError, Write, Written};
 
-/// Until when this host may work on what it claimed, by a clock that counts suspension too.
-/// After that another host may have claimed the work.
+/// The end of a lease, by a clock that counts suspension too. After it another host may have
+/// claimed the work.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
     until: Duration,
@@ -44,8 +44,12 @@ pub async fn settle_conversion(pipeline: &Pipeline, conversion: Reconversion) {
 fn settled(pipeline: &Pipeline, written: Result<Written, StoreError>) {
     match written {
         Ok(Written::Done(outcome)) => {
-            pipeline.core.metrics.delivery(outcome.status);
-            pipeline.core.metrics.quarantine_evicted(outcome.evicted);
+            pipeline.core.metrics.intake.delivery(outcome.status);
+            pipeline
+                .core
+                .metrics
+                .intake
+                .quarantine_evicted(outcome.evicted);
         }
         Ok(_) => tracing::debug!("lease expired, another host has the work"),
         Err(error) if error.is_told() => {}

@@ -1,10 +1,10 @@
-//! A delivery comes in, of a source or of a channel's provider: who sent it,
-//! what is in it, one commit, one answer.
+//! Takes in a delivery of a source or of a channel's provider: check the sender, convert
+//! the body, commit once, answer once.
 //!
-//! The caller runs this in a task of its own, so that a sender that hangs up
-//! loses nothing. Whatever the plugin does, a delivery whose connection exists
-//! is stored before it is answered; only the store's own refusal and the
-//! intake's bounds turn a sender away, with 503 or 507, to come again.
+//! The caller runs this in a task of its own, so that a sender that disconnects loses
+//! nothing. Whatever the plugin does, a delivery for an existing connection is stored
+//! before it is answered. Only a refusal by the store and the bounds of the intake turn a
+//! sender away, with 503 or 507, to send again.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -29,11 +29,11 @@ use crate::store::{
     Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, Written,
 };
 
-/// Where a request was sent to.
+/// The address that a request was sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     Source(ConnectionId),
-    /// The token names the connection, and the instance must be its own.
+    /// The token names the connection, which must belong to the instance.
     Channel {
         instance: AgentId,
         token: ConnectionId,
@@ -48,7 +48,7 @@ impl Address {
         }
     }
 
-    /// Whether the connection is the one that this is the address of.
+    /// Returns whether this is the address of the connection.
     fn is_of(&self, connection: &Connection) -> bool {
         match self {
             Self::Source(_) => connection.kind == ConnectionKind::Source,
@@ -59,47 +59,49 @@ impl Address {
     }
 }
 
-/// A request to a connection's address, complete.
+/// A complete request to a connection's address.
 #[derive(Debug)]
 pub struct Inbound {
     pub address: Address,
-    /// Who sent it, as far as can be told: the far end, or whom a trusted proxy names.
+    /// The sender, as far as it is known: the far end, or the address that a trusted proxy
+    /// names.
     pub peer: IpAddr,
     pub method: String,
     pub path: String,
-    /// The address as the sender sees it, with the query.
+    /// The URL as the sender sees it, with the query.
     pub public_url: String,
     pub query: Pairs,
-    /// Names in lower case.
+    /// Names are in lower case.
     pub headers: Pairs,
-    /// As it was before it was compressed.
+    /// The decompressed body.
     pub body: Bytes,
-    /// The bytes that came, which a signature is over; `None`: those of the body.
+    /// The received bytes, which signatures cover; `None` if they are those of the body.
     pub sent: Option<Bytes>,
 }
 
 impl Inbound {
-    /// The body came in another form, of which the headers speak.
+    /// Sets the received bytes if they differ from the body: the headers describe these
+    /// bytes.
     pub fn as_sent(mut self, sent: Bytes) -> Self {
         self.sent = Some(sent);
         self
     }
 }
 
-/// What the sender hears.
+/// The answer to the sender.
 #[derive(Debug)]
 pub enum Received {
-    /// In the store. The reply is the plugin's own, its slots filled.
+    /// Stored. The reply is the plugin's own, with its slots filled.
     Stored {
         outcome: DeliveryOutcome,
         reply: Option<FilledReply>,
     },
-    /// The body was refused as a whole, and kept.
+    /// The body was refused as a whole, and stored.
     Rejected {
         delivery: DeliveryId,
         message: String,
     },
-    /// The sender could not prove itself; kept when there was room.
+    /// The sender check failed; the delivery is quarantined if there is room.
     Unproven,
 }
 
@@ -107,7 +109,7 @@ pub enum Received {
 pub enum IntakeError {
     #[error("there is no connection at {0:?}")]
     UnknownAddress(Address),
-    /// Too much of this connection waits already: the sender comes again.
+    /// Too many deliveries of this connection are waiting: the sender must retry.
     #[error("too many deliveries of connection {0} wait already")]
     Full(String),
     #[error(transparent)]
@@ -125,16 +127,20 @@ impl From<ConnectionError> for IntakeError {
     }
 }
 
-/// Whether a delivery to this address would be taken in: whoever sends one hears
-/// otherwise before its body is read.
+/// Checks whether a delivery to this address would be accepted, so that a sender is refused
+/// before its body is read.
+///
+/// # Errors
+///
+/// [`IntakeError`] if the address is unknown, too many deliveries wait, or the store fails.
 pub async fn expect(pipeline: &Pipeline, address: &Address) -> Result<ConnectionId, IntakeError> {
     let live = connection(pipeline, address).await?;
     has_room(pipeline, &live)?;
     Ok(live.connection.id.clone())
 }
 
-/// What could not be stored in the end is not converted before: under load the time for
-/// it is that of deliveries which can be.
+/// Refuses a delivery that could not be stored before it is converted: under load that time
+/// is left for deliveries that can be stored.
 fn has_room(pipeline: &Pipeline, live: &Live) -> Result<(), IntakeError> {
     let connection = &live.connection;
     if !pipeline.core.writer.has_room(&connection.id) {
@@ -147,7 +153,11 @@ fn has_room(pipeline: &Pipeline, live: &Live) -> Result<(), IntakeError> {
     Ok(())
 }
 
-/// Takes a delivery in.
+/// Takes in a delivery.
+///
+/// # Errors
+///
+/// [`IntakeError`] if the address is unknown, too many deliveries wait, or the store fails.
 pub async fn receive(pipeline: &Arc<Pipeline>, inbound: Inbound) -> Result<Received, IntakeError> {
     let live = connection(pipeline, &inbound.address).await?;
     let turns = &pipeline.turns;
@@ -179,7 +189,7 @@ pub async fn receive(pipeline: &Arc<Pipeline>, inbound: Inbound) -> Result<Recei
     take(pipeline, &live, &plugin, &checks, delivery).await
 }
 
-/// Converts within the inline budget and commits whatever comes of it.
+/// Converts within the inline budget and commits the result.
 async fn take(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -220,14 +230,14 @@ async fn take(
     };
     let reply = reply.and_then(|reply| {
         answering::compose(&reply, &asked)
-            .inspect_err(|error| tracing::warn!(delivery = %id, connection = live.source_name(), instance = live.instance_name(), %error, "the plugin's reply is not given; ours is"))
+            .inspect_err(|error| tracing::warn!(delivery = %id, connection = live.source_name(), instance = live.instance_name(), %error, "plugin reply withheld, default reply sent"))
             .ok()
     });
     Ok(Received::Stored { outcome, reply })
 }
 
-/// Stores what could not be checked yet, with what the sender presented, sealed:
-/// the worker checks it before it converts.
+/// Stores a delivery that cannot be checked yet, with its sealed proof. The worker checks
+/// it before it converts.
 async fn keep_unchecked(
     pipeline: &Arc<Pipeline>,
     live: &Live,
@@ -235,7 +245,7 @@ async fn keep_unchecked(
     peer: IpAddr,
     mut result: crate::store::ConversionResult,
 ) -> Result<Received, IntakeError> {
-    // What the plugin declares is not known; what the connection adds is.
+    // The checks that the plugin declares are not known; those of the connection are.
     let (delivery, sealed) = came.put_away(pipeline, &live.own_checks(), live);
     result.presented = Some(sealed);
     let acceptance = Acceptance {
@@ -258,7 +268,7 @@ async fn quarantine(
     peer: IpAddr,
     why: CheckError,
 ) -> Result<Received, IntakeError> {
-    tracing::warn!(delivery = %came.delivery.id, connection = live.source_name(), instance = live.instance_name(), %why, "a sender could not prove itself");
+    tracing::warn!(delivery = %came.delivery.id, connection = live.source_name(), instance = live.instance_name(), %why, "sender check failed");
     let mut result = failure::empty(DeliveryStatus::Quarantined);
     result.error = Some(why.to_string());
     let (delivery, sealed) = came.put_away(pipeline, checks, live);
@@ -272,7 +282,11 @@ async fn quarantine(
     Ok(Received::Unproven)
 }
 
-/// The connection that is at this address.
+/// Returns the connection at this address.
+///
+/// # Errors
+///
+/// [`IntakeError`] if the address is unknown, or the connection cannot be read.
 pub async fn connection(pipeline: &Pipeline, address: &Address) -> Result<Arc<Live>, IntakeError> {
     pipeline
         .connections
@@ -308,12 +322,12 @@ async fn commit(
     let outcome = commit_or_drop(pipeline, acceptance).await?;
     outcome.ok_or_else(|| {
         IntakeError::Store(StoreError::Inconsistent {
-            what: "a new delivery was not taken by the store".to_owned(),
+            what: "the store did not accept a new delivery".to_owned(),
         })
     })
 }
 
-/// `None` when the quarantine has no room for it.
+/// Returns `None` if the quarantine has no room for it.
 async fn commit_or_drop(
     pipeline: &Pipeline,
     acceptance: Acceptance,
@@ -327,8 +341,8 @@ async fn commit_or_drop(
             _ => false,
         });
     let connection = acceptance.delivery.connection.clone();
-    // A batch whose commit gets no answer is waited for longer than a sender has to
-    // be: what came of it, the sender hears when it comes again.
+    // If a commit gets no answer, its batch waits longer than a sender should. The sender gets
+    // an error, and learns the outcome when it retries.
     let written = tokio::select! {
         biased;
         written = pipeline.core.writer.submit(Write::Accept(Box::new(acceptance))) => written?,
@@ -339,8 +353,12 @@ async fn commit_or_drop(
             if sends {
                 pipeline.wake();
             }
-            pipeline.core.metrics.delivery(outcome.status);
-            pipeline.core.metrics.quarantine_evicted(outcome.evicted);
+            pipeline.core.metrics.intake.delivery(outcome.status);
+            pipeline
+                .core
+                .metrics
+                .intake
+                .quarantine_evicted(outcome.evicted);
             if matches!(
                 outcome.status,
                 DeliveryStatus::Queued | DeliveryStatus::Failed
@@ -350,7 +368,7 @@ async fn commit_or_drop(
             Ok(Some(outcome))
         }
         Written::NotKept => {
-            pipeline.core.metrics.quarantine_refused();
+            pipeline.core.metrics.intake.quarantine_refused();
             Ok(None)
         }
         _ => Ok(None),
@@ -364,7 +382,7 @@ fn log_failure(live: &Live, plugin: &Loaded, delivery: DeliveryId, error: &Conve
             | CallError::CircuitOpen { .. }
             | CallError::OutOfTime { inline: true, .. },
         ) => {
-            tracing::debug!(%delivery, connection = live.source_name(), instance = live.instance_name(), %error, "the delivery waits for the worker");
+            tracing::debug!(%delivery, connection = live.source_name(), instance = live.instance_name(), %error, "delivery left to the worker");
         }
         _ => tracing::warn!(
             %delivery,
@@ -373,12 +391,12 @@ fn log_failure(live: &Live, plugin: &Loaded, delivery: DeliveryId, error: &Conve
             plugin = %plugin.description.name,
             digest = plugin.digest.short(),
             %error,
-            "the plugin failed; the delivery is kept and tried again"
+            "plugin failed, delivery stored for a retry"
         ),
     }
 }
 
-/// What a source hears that makes sure of the address.
+/// The answer to a source that verifies the address.
 #[derive(Debug)]
 pub enum Handshake {
     Answer(FilledReply),
@@ -386,15 +404,19 @@ pub enum Handshake {
     None,
     /// A required secret does not match, or the connection lacks it.
     Refused,
-    /// The plugin's answer may not go out; the log says why.
+    /// The plugin's answer must not be sent; the log gives the reason.
     Withheld,
     /// The converter cannot read the request.
     Invalid(String),
-    /// The converter cannot be asked now.
+    /// The converter cannot be called now.
     Unavailable(String),
 }
 
 /// Answers a source's GET.
+///
+/// # Errors
+///
+/// [`IntakeError`] if the address is unknown, or the connection cannot be read.
 pub async fn handshake(
     pipeline: &Arc<Pipeline>,
     inbound: Inbound,
@@ -411,12 +433,12 @@ pub async fn handshake(
     let shown = came.masked(&live.own_checks(), &live);
     let input = convert::input(&live, &shown);
     let lane = live.connection.id.as_str();
-    // Anybody may ask, so it is as short as what a request may take.
+    // Callers are not authenticated, so the budget is as small as that of a request.
     let ask = pipeline
         .core
         .plugins
         .handshake(&plugin, lane, input, Budget::Brief);
-    let answer = match pipeline.core.metrics.calling(&plugin, ask).await {
+    let answer = match pipeline.core.metrics.plugins.calling(&plugin, ask).await {
         Ok(Ok(Some(answer))) => answer,
         Ok(Ok(None)) => return Ok(Handshake::None),
         Ok(Err(problem)) => return Ok(Handshake::Invalid(problem.message)),
@@ -429,17 +451,17 @@ pub async fn handshake(
             _ => false,
         };
         if !holds {
-            tracing::warn!(connection = live.source_name(), instance = live.instance_name(), secret = %requirement.secret, "a handshake was refused");
+            tracing::warn!(connection = live.source_name(), instance = live.instance_name(), secret = %requirement.secret, "handshake refused");
             return Ok(Handshake::Refused);
         }
     }
     let checks = if answering::has_slots(&answer.reply) {
         match proof::checks(pipeline, &live, &plugin, Budget::Brief).await {
             Ok(checks) => checks,
-            // Without them nobody knows which secrets senders use.
+            // Without them it is not known which secrets senders use.
             Err(error) => {
                 return Ok(Handshake::Unavailable(format!(
-                    "how senders prove themselves is not known: {error}"
+                    "the sender checks are not known: {error}"
                 )));
             }
         }
@@ -455,7 +477,7 @@ pub async fn handshake(
     match answering::compose(&answer.reply, &asked) {
         Ok(reply) => Ok(Handshake::Answer(reply)),
         Err(error) => {
-            tracing::warn!(connection = live.source_name(), instance = live.instance_name(), plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "the plugin's answer to a handshake is not given");
+            tracing::warn!(connection = live.source_name(), instance = live.instance_name(), plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "handshake answer withheld");
             Ok(Handshake::Withheld)
         }
     }

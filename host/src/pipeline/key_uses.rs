@@ -1,4 +1,4 @@
-//! Stores from time to time when each key was last used.
+//! Periodically stores when each key was last used.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,36 +8,40 @@ use crate::core::Core;
 use crate::domain::id::KeyId;
 use crate::domain::time::Micros;
 use crate::limits;
-use crate::store::once::Once;
+use crate::store::singleflight::SingleFlight;
 use crate::store::{Caller, Store, StoreError};
 
-/// What the store said of keys within the last second, and which keys were used.
+/// The store's answers on keys within the last second, and the keys that were used.
 #[derive(Default)]
 pub struct Keys {
     believed: Mutex<Beliefs>,
-    asked: Once<[u8; 32], Option<Arc<Caller>>>,
+    asked: SingleFlight<[u8; 32], Option<Arc<Caller>>>,
     used: Mutex<HashMap<KeyId, Micros>>,
 }
 
-/// Those that do not hold have a table of their own: guesses push out nothing good.
-/// Before any answer that is still believed.
+/// Invalid keys have a table of their own, so that guesses evict no valid key.
+/// Older than every answer that still counts.
 const LONG_AGO: Micros = Micros(-limits::KEY_BELIEVED_MICROS);
 
 #[derive(Default)]
 struct Beliefs {
-    /// Kept past their time, as keys that have been good.
+    /// Kept after they are stale, to remember keys that were valid.
     good: HashMap<[u8; 32], (Micros, Arc<Caller>)>,
     bad: HashMap<[u8; 32], Micros>,
 }
 
 impl Keys {
-    /// What the store says of a key, or said within the last second.
+    /// Returns the store's answer on a key, which may be up to a second old.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store fails.
     pub async fn known(
         &self,
         core: &Core,
         digest: &[u8; 32],
     ) -> Result<Option<Arc<Caller>>, StoreError> {
-        // Believed from before the question, so that no answer is believed too long.
+        // Counted from before the query, so that no answer is used for too long.
         let now = core.clock.now();
         if let Some(known) = self.believed(digest, now) {
             return Ok(known);
@@ -50,7 +54,7 @@ impl Keys {
         Ok(answer.value)
     }
 
-    /// The outer `None`: nothing is known by now.
+    /// The outer `None`: there is no current answer.
     fn believed(&self, digest: &[u8; 32], now: Micros) -> Option<Option<Arc<Caller>>> {
         let believed = self.beliefs();
         let is_young = |since: &Micros| since.is_recent(now, limits::KEY_BELIEVED_MICROS);
@@ -85,7 +89,7 @@ impl Keys {
         }
     }
 
-    /// Whether the store has said that it is good, and has not said otherwise since.
+    /// Returns whether the store's last answer was that the key is valid.
     pub fn was_good(&self, digest: &[u8; 32]) -> bool {
         self.beliefs().good.contains_key(digest)
     }
@@ -94,12 +98,12 @@ impl Keys {
         self.believed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the store of every key anew: an operator changed something.
+    /// Marks all answers as stale after an operator's change.
     pub fn forget(&self) {
         self.asked.forget();
         let mut believed = self.beliefs();
         believed.bad.clear();
-        // That a key was good keeps it from being taken for a guess.
+        // Keys that were valid are remembered, so that they are not taken for guesses.
         for (since, _) in believed.good.values_mut() {
             *since = LONG_AGO;
         }
@@ -117,7 +121,11 @@ impl Keys {
         }
     }
 
-    /// Writes down which keys were used since the last time.
+    /// Stores which keys were used since the last call.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store fails.
     pub async fn write_uses(&self, store: &dyn Store) -> Result<(), StoreError> {
         let used: Vec<_> = {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_believed_longer_than_a_second_or_from_the_future() {
+    fn an_answer_expires_after_a_second_or_if_it_is_from_the_future() {
         let cache = Keys::default();
         cache.believe([7; 32], Micros(10), None);
         let known = |now| cache.believed(&[7; 32], Micros(now)).is_some();
@@ -145,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_believed_stays_bounded() {
+    fn the_cache_of_keys_is_bounded() {
         let cache = Keys::default();
         for number in 0..=limits::KEYS_BELIEVED {
             let mut digest = [0; 32];

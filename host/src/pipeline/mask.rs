@@ -1,6 +1,6 @@
-//! What is kept and shown of a request without its secrets. A plugin gets the
-//! request with the connection's secrets masked by value; the store gets it
-//! with what commonly carries credentials masked by name as well.
+//! Removes secrets from the stored and shown parts of a request. A plugin gets the request
+//! with the values of the connection's secrets masked; in the store, fields that commonly
+//! carry credentials are masked by name as well.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -10,15 +10,15 @@ use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
 use crate::domain::delivery::Body;
-use crate::domain::exchange::{Location, Pairs};
+use crate::domain::exchange::{Location, Pairs, Place};
 use crate::domain::json;
 use crate::limits;
 use crate::seal::Secrets;
 
-/// What stands in for a secret.
+/// Replaces a secret.
 pub const MASK: &str = "***";
 
-/// Headers that carry credentials whoever sends them.
+/// Headers that carry credentials for every sender.
 const HEADERS: [&str; 7] = [
     "authorization",
     "proxy-authorization",
@@ -29,7 +29,7 @@ const HEADERS: [&str; 7] = [
     "x-access-token",
 ];
 
-/// Fields of a query that carry credentials whoever sends them.
+/// Query fields that carry credentials for every sender.
 const FIELDS: [&str; 13] = [
     "token",
     "access_token",
@@ -46,19 +46,19 @@ const FIELDS: [&str; 13] = [
     "hub.verify_token",
 ];
 
-/// Secrets shorter than this are not looked for by value: they would mask ordinary text.
+/// Shorter secrets are not searched for by value: they would mask ordinary text.
 const SHORTEST: usize = 6;
 
-/// The secrets of a connection, to be looked for in all of a request.
+/// The secrets of a connection, to be searched for in a whole request.
 pub struct Mask<'s> {
     secrets: &'s Secrets,
-    /// Those that are looked for by value, longest first: one may be the beginning of
-    /// another, whose end would stay.
+    /// The secrets to find by value, longest first: if one is the beginning of another,
+    /// masking it first would leave the other's end.
     by_value: Vec<Wanted<'s>>,
 }
 
-/// A secret that is looked for by value, by itself. A connection has a few of them, and
-/// one automaton for all would hold copies, which stay when the secrets are wiped.
+/// A secret to find by value. Each has a searcher of its own: a connection has few secrets,
+/// and an automaton for all would hold copies that remain when the secrets are wiped.
 struct Wanted<'s> {
     secret: &'s str,
     finder: Finder<'s>,
@@ -71,7 +71,7 @@ impl Wanted<'_> {
 }
 
 impl<'s> Mask<'s> {
-    pub fn of(secrets: &'s Secrets) -> Self {
+    pub fn new(secrets: &'s Secrets) -> Self {
         let mut by_value: Vec<_> = secrets
             .iter()
             .filter(|(_, secret)| secret.len() >= SHORTEST)
@@ -84,7 +84,7 @@ impl<'s> Mask<'s> {
         Self { secrets, by_value }
     }
 
-    /// The text with the secrets' values masked.
+    /// Masks the values of the secrets in a text.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut masked = Cow::Borrowed(text);
         for wanted in &self.by_value {
@@ -95,28 +95,28 @@ impl<'s> Mask<'s> {
         masked
     }
 
-    /// The same for a text of one's own: the usual one is not copied.
+    /// Like [`Mask::text`] for an owned text; the usual text is not copied.
     pub fn own(&self, text: &mut String) {
         if let Some(masked) = changed(self.text(text)) {
             *text = masked;
         }
     }
 
-    /// Masks the values that are credentials: those that the source is declared to
-    /// carry at `place`, known headers, and the secrets' values.
-    pub fn pairs(&self, place: &str, pairs: &mut Pairs, carried: &[Location]) {
+    /// Masks values that are credentials: those in the source's declared places at `place`
+    /// (`None`: an answer), known headers and fields, and the values of the secrets.
+    pub fn pairs(&self, place: Option<Place>, pairs: &mut Pairs, carried: &[Location]) {
         let known: &[&str] = match place {
-            "header" => &HEADERS,
-            "query" => &FIELDS,
-            _ => &[],
+            Some(Place::Header) => &HEADERS,
+            Some(Place::Query) => &FIELDS,
+            Some(Place::Form | Place::Json) | None => &[],
         };
         for (name, value) in pairs.iter_mut() {
             let name = name.as_str();
             let declared = carried
                 .iter()
-                .any(|at| at.place == place && at.name.eq_ignore_ascii_case(name));
+                .any(|at| Some(at.place) == place && at.name.eq_ignore_ascii_case(name));
             let known = known.iter().any(|known| known.eq_ignore_ascii_case(name));
-            // In a place of its own a secret is known however short it is.
+            // In a place of its own a secret is masked however short it is.
             let whole = self
                 .secrets
                 .iter()
@@ -129,12 +129,13 @@ impl<'s> Mask<'s> {
         }
     }
 
-    /// The body as a plugin and the store get it: the secrets' values masked, and the
-    /// values of declared fields of a JSON or urlencoded body. `None`: it is as it came.
+    /// Returns the body for a plugin and the store: the values of the secrets masked, and
+    /// the values of declared fields of a JSON or urlencoded body. `None` if nothing
+    /// changed.
     pub fn body(&self, body: &Body, carried: &[Location]) -> Option<Vec<u8>> {
         let names: Vec<&str> = carried
             .iter()
-            .filter(|at| at.place == "json" || at.place == "form")
+            .filter(|at| matches!(at.place, Place::Json | Place::Form))
             .map(|at| at.name.as_str())
             .collect();
         let has_secret = self.by_value.iter().any(|wanted| wanted.is_in(body));
@@ -152,8 +153,8 @@ impl<'s> Mask<'s> {
         changed(fields(content, &names, body)).map(String::into_bytes)
     }
 
-    /// Of a body that is no text: each byte as a character of its own, and back.
-    /// Nothing else changes.
+    /// Masks a body that is not UTF-8: each byte becomes one character and back, so that
+    /// nothing else changes.
     fn bytes(&self, body: &Body, names: &[&str]) -> Option<Vec<u8>> {
         let latin = |bytes: &[u8]| bytes.iter().copied().map(char::from).collect::<String>();
         let mut content = latin(&body[..]);
@@ -168,12 +169,12 @@ impl<'s> Mask<'s> {
     }
 }
 
-/// The text with the secrets' values masked.
+/// Masks the values of the secrets in a text.
 pub fn text<'t>(text: &'t str, secrets: &Secrets) -> Cow<'t, str> {
-    Mask::of(secrets).text(text)
+    Mask::new(secrets).text(text)
 }
 
-/// `None` of what is as it was.
+/// Returns `None` if the text did not change.
 fn changed(text: Cow<'_, str>) -> Option<String> {
     match text {
         Cow::Borrowed(_) => None,
@@ -181,14 +182,14 @@ fn changed(text: Cow<'_, str>) -> Option<String> {
     }
 }
 
-/// A content that is borrowed is the whole body, as it came.
+/// A borrowed content is the whole unchanged body.
 fn fields<'c>(mut content: Cow<'c, str>, names: &[&str], body: &Body) -> Cow<'c, str> {
     for name in names {
         let masked = match name.rsplit_once('.') {
             None => json_member(&content, name, |_| true),
             Some((_, last)) => {
                 let secret = OnceCell::new();
-                // Members elsewhere may have the same name: an id, for one.
+                // Members elsewhere may have the same name, for example an id.
                 json_member(&content, last, |raw| {
                     let secret = secret.get_or_init(|| {
                         let depth = match &content {
@@ -214,23 +215,23 @@ fn fields<'c>(mut content: Cow<'c, str>, names: &[&str], body: &Body) -> Cow<'c,
     content
 }
 
-/// The text at this path of a JSON body.
+/// Returns the text at this path of a JSON body.
 fn value_at(content: &str, path: &str) -> Option<String> {
     let body: serde_json::Value = serde_json::from_str(content).ok()?;
     json::at(&body, path)?.as_str().map(str::to_owned)
 }
 
-/// What stands between the quotes of a JSON text, as its reader has it.
+/// Decodes the escapes between the quotes of a JSON string.
 fn unescaped(raw: &str) -> String {
     serde_json::from_str(&format!("\"{raw}\"")).unwrap_or_default()
 }
 
-/// Masks the string values of members of this name, whatever its case, where
-/// `is_secret` says so of what stands between the quotes. Without parsing: what
-/// is not JSON is masked as well. `None`: there is none.
+/// Masks the string values of members of this name, in any case, for which `is_secret`
+/// returns true for the raw text between the quotes. It does not parse, so text that is not
+/// JSON is masked as well. `None` if there are none.
 fn json_member(content: &str, name: &str, is_secret: impl Fn(&str) -> bool) -> Option<String> {
     let mut out = String::new();
-    // What stands before it is in `out`.
+    // The text before it is in `out`.
     let mut taken = 0;
     let mut at = 0;
     while let Some(after) = after_name(content, at, name) {
@@ -265,7 +266,7 @@ fn json_member(content: &str, name: &str, is_secret: impl Fn(&str) -> bool) -> O
     Some(out)
 }
 
-/// Behind the next place where this name stands in quotes, whatever its case.
+/// Returns the position after the next occurrence of this name in quotes, in any case.
 fn after_name(content: &str, from: usize, name: &str) -> Option<usize> {
     let bytes = content.as_bytes();
     memchr_iter(b'"', &bytes[from..]).find_map(|quote| {
@@ -278,7 +279,7 @@ fn after_name(content: &str, from: usize, name: &str) -> Option<usize> {
     })
 }
 
-/// Masks the value of a field of a form. `None`: there is none.
+/// Masks the value of a form field. `None` if there is none.
 fn form_field(content: &str, name: &str) -> Option<String> {
     if content.trim_start().starts_with(['{', '[', '<']) {
         return None;
@@ -304,9 +305,9 @@ fn form_field(content: &str, name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn at(place: &str, name: &str) -> Location {
+    fn at(place: Place, name: &str) -> Location {
         Location {
-            place: place.into(),
+            place,
             name: name.into(),
         }
     }
@@ -316,12 +317,12 @@ mod tests {
     }
 
     fn body(body: &[u8], carried: &[Location], secrets: &Secrets) -> Option<Vec<u8>> {
-        Mask::of(secrets).body(&body.to_vec().into(), carried)
+        Mask::new(secrets).body(&body.to_vec().into(), carried)
     }
 
-    fn value(place: &str, name: &str, value: &str, secrets: &Secrets) -> String {
+    fn value(place: Place, name: &str, value: &str, secrets: &Secrets) -> String {
         let mut pairs = vec![(name.to_owned(), value.to_owned())];
-        Mask::of(secrets).pairs(place, &mut pairs, &[]);
+        Mask::new(secrets).pairs(Some(place), &mut pairs, &[]);
         pairs.remove(0).1
     }
 
@@ -331,7 +332,11 @@ mod tests {
             ("a".to_owned(), "hunter2hunter2".to_owned()),
             ("b".to_owned(), "short".to_owned()),
         ]);
-        let carried = [at("json", "key"), at("json", "auth.id"), at("form", "key")];
+        let carried = [
+            at(Place::Json, "key"),
+            at(Place::Json, "auth.id"),
+            at(Place::Form, "key"),
+        ];
         for plain in [
             &b""[..],
             b"{\"lead\":{\"id\":\"1\"},\"keys\":\"hunter2\"}",
@@ -341,7 +346,7 @@ mod tests {
         ] {
             assert_eq!(body(plain, &carried, &secrets), None, "{plain:?}");
         }
-        // Where nothing is declared no member is looked for.
+        // Without a declaration no member is searched for.
         let named = br#"{"key":"abc"}"#;
         assert_eq!(body(named, &[], &secrets), None);
         let held = br#"{"key":"hunter2hunter2"}"#;
@@ -350,13 +355,13 @@ mod tests {
     }
 
     #[test]
-    fn of_a_body_that_is_nested_too_deep_no_path_is_read() {
+    fn no_path_is_read_in_a_body_that_is_nested_too_deep() {
         let deep = |depth: usize| {
             let nested = [vec![b'['; depth], vec![b']'; depth]].concat();
             let nested = String::from_utf8(nested).expect("text");
             format!(r#"{{"auth":{{"id":"abc"}},"x":{nested}}}"#).into_bytes()
         };
-        let carried = [at("json", "auth.id")];
+        let carried = [at(Place::Json, "auth.id")];
         assert!(body(&deep(limits::JSON_DEPTH - 1), &carried, &none()).is_some());
         assert!(body(&deep(limits::JSON_DEPTH), &carried, &none()).is_none());
     }
@@ -364,7 +369,7 @@ mod tests {
     #[test]
     fn a_declared_member_is_masked_whatever_its_case() {
         let check = |body: &str, expect: &str| {
-            let masked = self::body(body.as_bytes(), &[at("json", "google_key")], &none());
+            let masked = self::body(body.as_bytes(), &[at(Place::Json, "google_key")], &none());
             let masked = masked.unwrap_or_else(|| body.into());
             assert_eq!(String::from_utf8(masked).expect("text"), expect);
         };
@@ -382,7 +387,7 @@ mod tests {
     #[test]
     fn a_path_masks_its_own_member_and_no_other_of_that_name() {
         let check = |body: &str, expect: &str| {
-            let masked = self::body(body.as_bytes(), &[at("json", "auth.id")], &none());
+            let masked = self::body(body.as_bytes(), &[at(Place::Json, "auth.id")], &none());
             let masked = masked.unwrap_or_else(|| body.into());
             assert_eq!(String::from_utf8(masked).expect("text"), expect);
         };
@@ -394,27 +399,27 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_utf_8_stay_as_they_are_around_the_mask() {
+    fn bytes_that_are_not_utf_8_are_unchanged_around_the_mask() {
         let secrets = Secrets::from_iter([("a".to_owned(), "hunter2é".to_owned())]);
         let raw = [b"\xff{\"key\":\"abc\"} hunter2\xc3\xa9 \xe9".as_slice()].concat();
-        let masked = body(&raw, &[at("json", "key")], &secrets).expect("a mask");
+        let masked = body(&raw, &[at(Place::Json, "key")], &secrets).expect("a mask");
         assert_eq!(masked, b"\xff{\"key\":\"***\"} *** \xe9");
     }
 
     #[test]
-    fn a_secret_that_begins_another_leaves_nothing_of_it() {
+    fn a_secret_that_is_the_beginning_of_another_does_not_expose_it() {
         let secrets = Secrets::from_iter([
             ("a".to_owned(), "hunter2".to_owned()),
             ("b".to_owned(), "hunter2-and-more".to_owned()),
             ("c".to_owned(), "abc".to_owned()),
         ]);
         assert_eq!(text("x hunter2-and-more y", &secrets), "x *** y");
-        assert_eq!(value("query", "word", "abc", &secrets), MASK);
+        assert_eq!(value(Place::Query, "word", "abc", &secrets), MASK);
     }
 
     #[test]
     fn a_form_field_is_masked() {
-        let masked = body(b"a=1&Token=abc&b=2", &[at("form", "token")], &none());
+        let masked = body(b"a=1&Token=abc&b=2", &[at(Place::Form, "token")], &none());
         assert_eq!(masked.expect("a mask"), b"a=1&Token=***&b=2");
     }
 
@@ -423,12 +428,12 @@ mod tests {
         let secrets =
             Secrets::from_iter([("verify-token".to_owned(), "hunter2hunter2".to_owned())]);
         assert_eq!(text("x hunter2hunter2 y", &secrets), "x *** y");
-        let check = |place: &str, name: &str, given: &str, secrets: &Secrets| {
+        let check = |place: Place, name: &str, given: &str, secrets: &Secrets| {
             assert_eq!(value(place, name, given, secrets), MASK, "{name}");
         };
-        check("query", "hub.verify_token", "hunter2hunter2", &secrets);
-        check("query", "q", "hunter2hunter2", &secrets);
-        check("query", "API_KEY", "anything", &none());
-        check("header", "Authorization", "Basic abc", &none());
+        check(Place::Query, "hub.verify_token", "hunter2hunter2", &secrets);
+        check(Place::Query, "q", "hunter2hunter2", &secrets);
+        check(Place::Query, "API_KEY", "anything", &none());
+        check(Place::Header, "Authorization", "Basic abc", &none());
     }
 }

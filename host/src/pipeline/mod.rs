@@ -1,10 +1,10 @@
-//! The way of a lead and of a message, as stories: `intake` takes a delivery in,
-//! `notify` a message that is to go out, `deals` what partners do to deals, `worker` does what waits, `fetch` gets
-//! what a pointer points at, `send` sends, `templates` keeps what providers have
-//! approved, `deploy` makes a plugin serve, `fleet` keeps hosts that share a
-//! store together, `import` takes catalogues in, `catalogue` keeps product names in memory for searching, `rollup` keeps
-//! analytics counted, `redrive` and `replay` convert again what failed or what an
-//! operator asks for, `erase` forgets a person. Plain steps they share stand beside them.
+//! The paths of leads and messages through the service. `intake` takes in deliveries, `notify`
+//! outgoing messages; `deals` applies partners' changes to deals, `worker` runs queued work,
+//! `fetch` completes pointers, `send` sends messages, `templates` follows the providers' template
+//! lists, `deploy` activates plugins, `fleet` coordinates hosts that share a store, `import`
+//! imports catalogues, `catalogue` keeps product names in memory for searching, `rollup` keeps
+//! analytics counted, `redrive` and `replay` repeat conversions after an activation or for an
+//! operator, `erase` erases a person. The other modules are steps that these share.
 
 pub mod answering;
 pub mod apply;

@@ -1,5 +1,5 @@
-//! From a converter's items to what the store accepts: phones and e-mails
-//! normalised, the key by which a repeat is recognised, what the deal keeps.
+//! From a converter's items to items for the store: normalised phones and e-mail addresses,
+//! the dedupe key, and the values that the deal keeps.
 
 use std::sync::Arc;
 
@@ -20,17 +20,21 @@ use crate::limits;
 use crate::plugin::give_way;
 use crate::store::{DedupeKey, ItemResult, NewFetch, NewItem, NewLead};
 
-/// Without an id of the source, the same contact, listing and message is the
-/// same lead for this long.
+/// Without an external id, leads with the same contact, listing and message are duplicates
+/// within this time.
 const CONTENT_WINDOW: i64 = 10 * Micros::MINUTE;
 
-/// Ids longer than this are hashed into the key: indexes have limits.
+/// Longer ids are hashed into the key, because indexes have limits.
 const LONGEST_ID: usize = 512;
 
-/// Characters of a name: the interface's bound.
+/// Bound of a name in characters, as in the interface.
 const LONGEST_NAME: usize = 255;
 
-/// The items of a delivery as the store accepts them, each with its connection.
+/// Returns the items of a delivery in the form for the store, each with its connection.
+///
+/// # Errors
+///
+/// [`ConvertError`] if a connection cannot be read or its sender checks are not known.
 pub async fn items(
     routing: &Routing<'_>,
     items: Vec<Item>,
@@ -39,7 +43,7 @@ pub async fn items(
 ) -> Result<Vec<NewItem>, ConvertError> {
     let mut addressed = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
-        // What is not meant for anybody needs nobody who answers to its route.
+        // Items that are not for any connection need no route.
         let connection = match item.outcome {
             Outcome::Lead(_) | Outcome::Fetch(_) => routing.find("connection", &item.route).await?,
             Outcome::Ignored(_) | Outcome::Invalid(_) => Ok(Arc::clone(routing.received_by)),
@@ -75,10 +79,10 @@ pub async fn items(
     Ok(plugins.compute(lane, &routing.plugin.digest, work).await?)
 }
 
-/// Items whose connection is looked up before others get a turn.
+/// Items that are processed before other tasks get a turn.
 const AT_ONCE: usize = 64;
 
-/// How much there is to read and to compose of an outcome.
+/// Returns how much work an outcome is.
 fn parts(outcome: &Outcome) -> usize {
     match outcome {
         Outcome::Lead(lead) => {
@@ -90,7 +94,8 @@ fn parts(outcome: &Outcome) -> usize {
     }
 }
 
-/// One outcome, addressed to its connection. `hop` is that of a further fetch.
+/// Returns one outcome in the form for the store, assigned to its connection. `hop` applies
+/// to a further fetch.
 pub fn result(
     connection: &Live,
     outcome: Outcome,
@@ -183,7 +188,8 @@ fn id_key(id: &str) -> DedupeKey {
     DedupeKey { key, window: None }
 }
 
-/// Nothing to recognise by: no key, so the lead is never taken for another's.
+/// Returns no key if there is nothing to recognise the lead by, so that it is never taken
+/// for another lead.
 fn content_key(contact_keys: &[String], lead: &Lead) -> Option<DedupeKey> {
     let contact = contact_keys.first()?;
     let listing = lead
@@ -204,10 +210,10 @@ fn hash(parts: &[&str]) -> String {
         hash.update(part.len().to_be_bytes());
         hash.update(part.as_bytes());
     }
-    hex::of(&hash.finalize())
+    hex::encode(&hash.finalize())
 }
 
-/// Control characters out, runs of white space to one, at most the interface's length.
+/// Removes control characters, collapses white space, and cuts to the interface's length.
 pub fn tidy_name(raw: &str) -> String {
     let words: Vec<&str> = raw
         .split(|c: char| c.is_whitespace() || c.is_control())

@@ -1,14 +1,18 @@
-//! Commits what a stored delivery was converted to: in one write, or, when it is
-//! large, part by part behind what others wait for.
+//! Commits the conversion of a stored delivery: in one write, or, if it is large, in parts,
+//! behind writes with waiting callers.
 
 use std::time::{Duration, Instant};
 
 use crate::pipeline::state::Pipeline;
 use crate::store::{Reconversion, StoreError, Write, Written};
 
-/// The answer is that of the last part, with the items of all of them. `Stale` when
-/// somebody else holds the delivery by now: what was committed stays, and who holds
-/// it finds it.
+/// Returns the answer of the last part, with the items of all parts. [`Written::Stale`] if
+/// another holder has the delivery by then: the committed parts stay, and the new holder
+/// finds them.
+///
+/// # Errors
+///
+/// [`StoreError`] if a write fails.
 pub async fn commit(pipeline: &Pipeline, conversion: Reconversion) -> Result<Written, StoreError> {
     let (delivery, lease) = (conversion.delivery, conversion.lease);
     let lasts = pipeline.core.config.worker.lease_seconds;
@@ -37,7 +41,7 @@ pub async fn commit(pipeline: &Pipeline, conversion: Reconversion) -> Result<Wri
             other => return Ok(other),
         }
         if pipeline.core.shutdown.has_begun() && parts.len() > 0 {
-            // The next start goes on, and needs not wait for the lease to end.
+            // The next start continues, without waiting for the lease to expire.
             let release = Write::Release { delivery, lease };
             pipeline.core.writer.submit_background(release).await?;
             return Ok(Written::Stale);

@@ -1,5 +1,5 @@
-//! How senders prove themselves: the checks of a connection, and what a sender presented, kept
-//! sealed so that it can be checked later.
+//! Sender checks of a connection, and the sealed proof of a sender, stored so that it can be
+//! checked later.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,12 +14,16 @@ use super::failure::ConvertError;
 use super::mask::Mask;
 use super::state::Pipeline;
 use crate::domain::delivery::Body;
-use crate::domain::exchange::{Location, SenderChecks};
+use crate::domain::exchange::{Location, Place, SenderChecks};
 use crate::domain::time::Micros;
 use crate::plugin::{Budget, Loaded};
 use crate::store::NewDelivery;
 
-/// How this connection's senders prove themselves, under this version.
+/// Returns the sender checks of this connection under this version.
+///
+/// # Errors
+///
+/// [`ConvertError`] if the plugin cannot be called, or refuses the configuration.
 pub async fn checks(
     pipeline: &Pipeline,
     live: &Live,
@@ -41,6 +45,7 @@ pub async fn checks(
     let declared = pipeline
         .core
         .metrics
+        .plugins
         .calling(plugin, ask)
         .await?
         .map_err(ConvertError::Configuration)?;
@@ -48,16 +53,21 @@ pub async fn checks(
     Ok(live.with_own(&plugin.digest, &declared))
 }
 
-/// A delivery as it came, with its secrets.
+/// A delivery as received, with its secrets.
 pub struct Unmasked {
     pub delivery: NewDelivery,
-    /// The address as the sender sees it, with the query.
+    /// The URL as the sender sees it, with the query.
     pub public_url: String,
-    /// The bytes that came, when they were compressed: the headers speak of these.
+    /// The received bytes if they were compressed: the headers describe these.
     pub sent: Option<Bytes>,
 }
 
 impl Unmasked {
+    /// Runs the sender checks.
+    ///
+    /// # Errors
+    ///
+    /// [`CheckError`] if the sender check fails.
     pub fn verify(&self, checks: &SenderChecks, live: &Live) -> Result<(), CheckError> {
         let delivery = &self.delivery;
         let presented = Presented {
@@ -71,13 +81,12 @@ impl Unmasked {
         verify(presented, checks, live, delivery.received_at)
     }
 
-    /// As a plugin and the store get it.
+    /// Returns the delivery for a plugin and the store.
     pub fn masked(self, carried: &SenderChecks, live: &Live) -> NewDelivery {
         redacted(self.into_kept(), carried, live)
     }
 
-    /// The delivery as it is kept until its sender is proven, and beside it,
-    /// sealed, what proves it.
+    /// Returns the delivery as it is stored until its sender is checked, and its sealed proof.
     pub fn put_away(
         self,
         pipeline: &Pipeline,
@@ -85,7 +94,7 @@ impl Unmasked {
         live: &Live,
     ) -> (NewDelivery, Vec<u8>) {
         let came = &self.delivery;
-        let mask = Mask::of(&live.secrets);
+        let mask = Mask::new(&live.secrets);
         let carried = &carried.carried_secrets;
         let body = mask.body(&came.body, carried);
         let differs = body.as_ref().is_some_and(|masked| came.body != *masked);
@@ -104,7 +113,7 @@ impl Unmasked {
     fn into_kept(self) -> NewDelivery {
         let mut delivery = self.delivery;
         if self.sent.is_some() {
-            // They speak of the bytes that came, and not of the body that is kept.
+            // These headers describe the received bytes, not the stored body.
             delivery.headers.retain(|(name, _)| {
                 !matches!(name.as_str(), "content-encoding" | "content-length")
             });
@@ -113,18 +122,18 @@ impl Unmasked {
     }
 }
 
-/// What the sender presented, in full: sealed beside a delivery that could not
-/// be checked, so that it can be later.
+/// The full proof of the sender, sealed beside a delivery that could not be checked, so that
+/// it can be checked later.
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct Evidence<'a> {
     public_url: Cow<'a, str>,
     query: Cow<'a, [(String, String)]>,
     headers: Cow<'a, [(String, String)]>,
-    /// In base64, when something in it is masked where it is kept: a signature
-    /// is over the body as it came.
+    /// In base64, if something in the stored body is masked: a signature covers the body as
+    /// received.
     #[serde(default)]
     body: Option<String>,
-    /// The bytes that came, when they were compressed.
+    /// The received bytes, if they were compressed.
     #[serde(default, with = "in_base64")]
     sent: Option<Bytes>,
 }
@@ -139,6 +148,11 @@ impl Evidence<'static> {
         serde_json::from_slice(&plain).ok()
     }
 
+    /// Runs the sender checks on a stored delivery.
+    ///
+    /// # Errors
+    ///
+    /// [`CheckError`] if the sender check fails.
     pub fn verify(
         &self,
         checks: &SenderChecks,
@@ -163,7 +177,7 @@ impl Evidence<'static> {
     }
 }
 
-/// The time of signing was right when it was received, or never.
+/// The time of signing must have been valid at the time of receipt.
 fn verify(
     presented: Presented<'_>,
     checks: &SenderChecks,
@@ -173,7 +187,7 @@ fn verify(
     check::verify(&checks.checks, &live.secrets, presented, received_at)
 }
 
-/// Bytes as a text of JSON, which they become when they are sealed and not before.
+/// Bytes as text of JSON, encoded only when they are sealed.
 mod in_base64 {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
@@ -196,15 +210,15 @@ fn context(delivery: &NewDelivery) -> String {
     format!("presented:{}", delivery.id)
 }
 
-/// The delivery as it is kept: credentials masked.
+/// Masks the credentials of a delivery for the store.
 pub fn redacted(delivery: NewDelivery, carried: &SenderChecks, live: &Live) -> NewDelivery {
-    let mask = Mask::of(&live.secrets);
+    let mask = Mask::new(&live.secrets);
     let carried = &carried.carried_secrets;
     let body = mask.body(&delivery.body, carried);
     redacted_to(delivery, &mask, carried, body)
 }
 
-/// The same, where it is known what the body becomes, if it does not stay.
+/// The same with a known masked body; `None` leaves the body as it is.
 fn redacted_to(
     mut delivery: NewDelivery,
     mask: &Mask<'_>,
@@ -212,8 +226,8 @@ fn redacted_to(
     body: Option<Vec<u8>>,
 ) -> NewDelivery {
     mask.own(&mut delivery.path);
-    mask.pairs("query", &mut delivery.query, carried);
-    mask.pairs("header", &mut delivery.headers, carried);
+    mask.pairs(Some(Place::Query), &mut delivery.query, carried);
+    mask.pairs(Some(Place::Header), &mut delivery.headers, carried);
     if let Some(body) = body {
         delivery.body = body.into();
     }

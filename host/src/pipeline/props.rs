@@ -1,7 +1,6 @@
-//! What a deal keeps of its lead: everything that has no column of its own, as far
-//! as there is room. Most important first: where it came from, what was said and by
-//! whom, what it is about; then attributes. What has no room stays in the raw
-//! delivery, and a note on that says so.
+//! The properties of a deal: everything of its lead that has no column of its own, as far
+//! as it fits, the most important first: the origin, the message, the person, the listings;
+//! then attributes. The rest stays in the raw delivery, and a note says so.
 
 use serde_json::{Map, Value, json};
 
@@ -14,10 +13,10 @@ use crate::domain::{contact, deal};
 use crate::limits;
 use crate::store::ItemResult;
 
-/// The end of a message that was cut.
+/// The end of a cut message.
 const CUT: &str = " […]";
 
-/// Properties, and the names of what had no room among them.
+/// Properties, and the names of those that did not fit.
 pub struct Kept {
     pub props: Map<String, Value>,
     pub left_out: Vec<String>,
@@ -40,7 +39,7 @@ pub fn of_lead(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone]) ->
         kept.message(message);
     }
     kept.said(said(name, phones, &lead.emails));
-    // What was not understood as a phone or an address is not lost.
+    // Phones and addresses that could not be read are kept.
     let unread = phones
         .iter()
         .filter(|phone| phone.e164.is_none() && !phone.raw.is_empty());
@@ -68,9 +67,8 @@ pub fn of_lead(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone]) ->
     kept.done()
 }
 
-/// What was said of a deal's person, for [`contact::SAID`]. The contact may be
-/// somebody who was known before and keeps what was known; nothing of what came is
-/// lost by that.
+/// Returns the lead's values for the person, for [`contact::SAID`]. An existing contact
+/// keeps its own values, so this keeps the new ones.
 pub fn said(name: Option<&str>, phones: &[Phone], emails: &[String]) -> Map<String, Value> {
     let mut said = Map::new();
     if let Some(name) = name {
@@ -95,7 +93,7 @@ pub fn said(name: Option<&str>, phones: &[Phone], emails: &[String]) -> Map<Stri
     said
 }
 
-/// Says in the notes what leads had no room for.
+/// Adds notes about the properties of leads that did not fit.
 pub fn note_left_out<'r>(results: impl Iterator<Item = &'r ItemResult>, notes: &mut Vec<String>) {
     let mut leads = results.filter_map(|result| match result {
         ItemResult::Lead(lead) if !lead.left_out.is_empty() => Some(lead),
@@ -114,12 +112,12 @@ pub fn note_left_out<'r>(results: impl Iterator<Item = &'r ItemResult>, notes: &
     let others = leads.count();
     if others > 0 {
         notes.push(format!(
-            "{others} more leads have more than their deals have room for"
+            "{others} more leads have properties that did not fit in their deals"
         ));
     }
 }
 
-/// Properties as they are put together.
+/// Properties under construction.
 struct Filling {
     props: Map<String, Value>,
     /// Bytes that are left.
@@ -143,7 +141,7 @@ impl Filling {
         }
     }
 
-    /// Takes that many bytes of the room, if they are there.
+    /// Takes that many bytes, if they are left.
     fn takes(&mut self, bytes: usize) -> bool {
         let left = self.room.checked_sub(bytes);
         self.room = left.unwrap_or(self.room);
@@ -171,7 +169,7 @@ impl Filling {
         self.put("message", json!(format!("{kept}{CUT}")));
     }
 
-    /// The name whatever comes, and of phones and e-mails the best ones.
+    /// Keeps the name in any case, and the first phones and e-mail addresses.
     fn said(&mut self, mut said: Map<String, Value>) {
         for list in ["emails", "phones"] {
             while bytes_of(contact::SAID, &said) > self.room
@@ -188,7 +186,7 @@ impl Filling {
         }
     }
 
-    /// The first ones, as many as there is room for.
+    /// Keeps the first values that fit.
     fn list(&mut self, name: &str, values: impl Iterator<Item = Value>) {
         let mut values = values.enumerate().peekable();
         if values.peek().is_none() {
@@ -209,7 +207,7 @@ impl Filling {
         }
     }
 
-    /// Every one that there is room for.
+    /// Keeps every field that fits.
     fn fields(&mut self, name: &str, values: impl Iterator<Item = (String, Value)>) {
         let mut kept = Map::new();
         let mut values = values.peekable();
@@ -227,12 +225,13 @@ impl Filling {
     }
 }
 
-/// Of a member with its colon and comma.
+/// Bytes of a member with its colon and comma.
 fn bytes_of(name: &str, value: &impl serde::Serialize) -> usize {
     text::length(&name) + text::length(value) + ":,".len()
 }
 
-/// As much of the beginning as has so many bytes as JSON text, quotes included.
+/// Returns the longest beginning that has at most so many bytes as JSON text, quotes
+/// included.
 fn prefix(message: &str, bytes: usize) -> &str {
     let mut room = bytes.saturating_sub("\"\"".len());
     let mut buffer = [0; 4];
@@ -247,7 +246,7 @@ fn prefix(message: &str, bytes: usize) -> &str {
     message
 }
 
-/// A name as a note can show it.
+/// Shortens a name for a note.
 fn short(name: &str) -> String {
     const SHOWN: usize = 64;
     match name.char_indices().nth(SHOWN) {
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_named_and_what_is_shorter_goes_on() {
+    fn a_value_that_does_not_fit_is_named_and_shorter_ones_are_kept() {
         let long = "x".repeat(80);
         let kept = filled(100, |filling| {
             filling.put("source", json!("site"));
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_words_on_a_person_the_best_are_kept() {
+    fn the_first_phones_and_emails_that_fit_are_kept() {
         let emails: Vec<_> = (0..20)
             .map(|at| format!("{at}{}", "\u{1}".repeat(1_000)))
             .collect();

@@ -1,6 +1,6 @@
-//! After an activation: what the versions before it failed on is tried again,
-//! oldest first, a few at a time, behind live traffic. It stops when the new
-//! version fails on everything too.
+//! After an activation: retries deliveries that failed on the previous versions, oldest
+//! first, a few at a time, behind live traffic. It stops when the new version fails on all
+//! of them too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::pipeline::state::Pipeline;
 use crate::plugin::Budget;
 use crate::store::{HeldDelivery, Mode, Reconversion, StoreError};
 
-/// Deliveries tried between two looks at how it goes.
+/// Deliveries between two checks of progress.
 const STEP: u32 = 8;
 
-/// Between two attempts while the store does not answer.
+/// The pause between attempts while the store does not answer.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Goes on with what a stop or a crash cut short.
+/// Continues redrives that a stop or a crash interrupted.
 pub async fn resume(pipeline: Arc<Pipeline>) {
     match pipeline.core.store.activations().await {
         Ok(activations) => {
@@ -27,18 +27,19 @@ pub async fn resume(pipeline: Arc<Pipeline>) {
             }
         }
         Err(error) => {
-            tracing::warn!(%error, "failed deliveries cannot be tried again now");
+            tracing::warn!(%error, "redrives not resumed");
         }
     }
 }
 
+/// Retries failed deliveries with this version until none are left.
 pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
     let mut redriven = 0u64;
     let serves = |pipeline: &Pipeline| {
         let active = pipeline.core.plugins.active(plugin);
         active.is_some_and(|active| active.digest == *digest)
     };
-    // Another activation has a redrive of its own, and the next start goes on.
+    // Another activation has its own redrive, and the next start continues.
     while serves(pipeline) && !pipeline.core.shutdown.has_begun() {
         let now = pipeline.core.clock.now();
         let until = now.plus_seconds(pipeline.core.config.worker.lease_seconds);
@@ -56,7 +57,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
                 }
             }
             Err(error) => {
-                return tracing::warn!(plugin, %error, "failed deliveries cannot be tried again now");
+                return tracing::warn!(plugin, %error, "redrive stopped");
             }
         };
         if held.is_empty() {
@@ -73,7 +74,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
             return tracing::warn!(
                 plugin,
                 digest = digest.short(),
-                "the new version fails on what the old one failed on; the rest waits"
+                "redrive stopped, the new version fails on the same deliveries"
             );
         }
     }
@@ -82,12 +83,12 @@ pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
             plugin,
             digest = digest.short(),
             redriven,
-            "failed deliveries were tried again with the new version"
+            "redrive completed"
         );
     }
 }
 
-/// Whether the new version did better.
+/// Returns whether the new version did better.
 async fn one(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> bool {
     let result = worker::reconvert(pipeline, &held, Budget::Worker).await;
     let failed = matches!(

@@ -1,7 +1,6 @@
-//! An operator asks for a delivery to be converted again: with the version that
-//! serves now, showing what would change in what is finished, and changing it
-//! only with `apply`. A lead that was fetched is completed from the answer that
-//! is kept. One replay of a delivery at a time.
+//! Converts a delivery again on an operator's request, with the active version. It shows
+//! what would change in completed items, and changes it only with `apply`. A fetched lead
+//! is completed from the stored answer. One replay of a delivery runs at a time.
 
 use std::sync::Arc;
 
@@ -19,24 +18,24 @@ use crate::store::{
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayOptions {
-    /// Write the differences, save what a person edited since.
+    /// Write the differences, except where a person has edited since.
     pub apply: bool,
-    /// Let a quarantined delivery go on, if its sender's proof holds by now.
+    /// Release a quarantined delivery if its sender check passes now.
     pub release: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     #[error(
-        "there is no delivery {0}, or it is being worked on right now: look with `leadhost delivery show {0}`"
+        "there is no delivery {0}, or a host is working on it: check with `leadhost delivery show {0}`"
     )]
     NotFound(DeliveryId),
-    #[error("delivery {0} is quarantined: put the secret right, then replay with --release")]
+    #[error("delivery {0} is quarantined: correct the secret, then replay with --release")]
     Quarantined(DeliveryId),
     #[error("delivery {delivery} stays in quarantine: {why}")]
     StillUnproven { delivery: DeliveryId, why: String },
     #[error(
-        "delivery {0} was emptied when one of the people whom it brought was erased: there is nothing to replay"
+        "delivery {0} was emptied by the erasure of one of its people: there is nothing to replay"
     )]
     Emptied(DeliveryId),
     #[error("delivery {0} was taken over by another host meanwhile; try again")]
@@ -44,7 +43,7 @@ pub enum ReplayError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(
-        "item {item} of delivery {delivery} cannot be completed from the answer that is kept: {source}; nothing was changed"
+        "item {item} of delivery {delivery} cannot be completed from its stored answer: {source}; nothing was changed"
     )]
     Completion {
         delivery: DeliveryId,
@@ -55,6 +54,11 @@ pub enum ReplayError {
 }
 
 /// Replays one delivery.
+///
+/// # Errors
+///
+/// [`ReplayError`] if the delivery cannot be claimed, was emptied or stays in quarantine, a
+/// stored answer cannot be completed, or the store fails.
 pub async fn one(
     pipeline: &Arc<Pipeline>,
     id: DeliveryId,
@@ -73,12 +77,12 @@ pub async fn one(
         return Err(ReplayError::Emptied(id));
     }
     let quarantined = held.status == DeliveryStatus::Quarantined;
-    // What was never proven is checked again by the conversion itself; without
-    // leave it goes back as it is.
+    // The conversion itself repeats a failed sender check; without `release` the delivery
+    // goes back unchanged.
     let mut result = if quarantined && !options.release {
         let mut same = super::failure::empty(DeliveryStatus::Quarantined);
         same.presented.clone_from(&held.presented);
-        same.error = Some("the sender could not prove itself".to_owned());
+        same.error = Some("the sender check failed".to_owned());
         same
     } else {
         worker::reconvert(pipeline, &held, Budget::Operator).await
@@ -113,7 +117,11 @@ pub async fn one(
         pipeline.core.writer.submit(write).await?
     };
     if let Written::Done(outcome) = &written {
-        pipeline.core.metrics.quarantine_evicted(outcome.evicted);
+        pipeline
+            .core
+            .metrics
+            .intake
+            .quarantine_evicted(outcome.evicted);
     }
     match written {
         Written::Done(_) if still && !options.release => Err(ReplayError::Quarantined(id)),
@@ -127,8 +135,8 @@ pub async fn one(
     }
 }
 
-/// Whom a version made because it lost a key, and whose deals have moved by now, is not
-/// left behind as a person of whom nothing is known.
+/// Merges contacts that a version created because it lost a key, if their deals have moved
+/// by now, so that no contact without data is left behind.
 async fn merge(
     pipeline: &Pipeline,
     workspace: WorkspaceId,
@@ -156,7 +164,7 @@ async fn merge(
     Ok(())
 }
 
-/// Between which contacts a deal moved.
+/// Returns the contacts between which a deal moved.
 fn moved(diff: &FieldDiff) -> Option<(ContactId, ContactId)> {
     let id = |value: &Value| value.as_str()?.parse().ok();
     (diff.applied && diff.field == "deal.person")
@@ -164,13 +172,14 @@ fn moved(diff: &FieldDiff) -> Option<(ContactId, ContactId)> {
         .flatten()
 }
 
-/// Lets go of the delivery as it was, so that nobody has to wait for the lease to end.
+/// Releases the delivery unchanged, so that other hosts need not wait for the lease to
+/// expire.
 async fn release(pipeline: &Pipeline, held: &HeldDelivery) {
     let write = Write::Release {
         delivery: held.delivery.id,
         lease: held.lease,
     };
     if let Err(error) = pipeline.core.writer.submit(write).await {
-        tracing::warn!(delivery = %held.delivery.id, %error, "the delivery cannot be let go of; its lease will end");
+        tracing::warn!(delivery = %held.delivery.id, %error, "delivery not released, its lease will expire");
     }
 }

@@ -1,11 +1,10 @@
-//! The pointers of a replay are completed from the answers that are kept with
-//! their delivery: the source is not called again.
+//! Completes the pointers of a replay from the answers that are stored with their delivery:
+//! the source is not called again.
 //!
-//! An answer serves only who asks for just that: the same request at the same
-//! hop for the same lead. What was completed takes the pointer's place and
-//! further items come last, as when fetches are settled, in the order of then;
-//! so an item without a key is found by its place. A pointer for which nothing
-//! is kept stays one.
+//! An answer matches only the same request at the same hop for the same lead. Completed
+//! items take the pointer's place, and further items come last, as when fetches are
+//! settled, in that order; so an item without a key is found by its place. A pointer
+//! without a stored answer stays a pointer.
 
 use super::connections::ConnectionError;
 use super::versions::{self, VersionError};
@@ -18,22 +17,22 @@ use crate::store::{
     ConversionResult, ItemResult, KeptAnswer, NewDelivery, NewFetch, NewItem, StoreError,
 };
 
-/// Answers read at once: each may be as large as a fetch's answer may be.
+/// Answers per read: each may be as large as the bound of a fetch's answer.
 const PAGE: u32 = 8;
 
-/// Why a kept answer gave nothing.
+/// Why a stored answer gave no items.
 #[derive(Debug, thiserror::Error)]
 pub enum CompletionError {
     #[error(transparent)]
     Call(#[from] CallError),
-    /// What the converter answered.
-    #[error("the converter says: {0}")]
+    /// The converter's answer.
+    #[error("the converter reports: {0}")]
     Failed(String),
-    #[error("its connection is gone")]
+    #[error("its connection no longer exists")]
     NoConnection,
     #[error(transparent)]
     Connection(#[from] ConnectionError),
-    #[error("the version that converted it is gone")]
+    #[error("the version that converted it is not in the store")]
     NoPlugin,
     #[error("the version that converted it cannot be loaded: {0}")]
     Plugin(#[from] VersionError),
@@ -51,7 +50,11 @@ pub enum ReplayAnswerError {
     },
 }
 
-/// Puts what the kept answers give in place of the conversion's pointers.
+/// Replaces the conversion's pointers with the items of the stored answers.
+///
+/// # Errors
+///
+/// [`ReplayAnswerError`] if an answer cannot be completed or the store fails.
 pub async fn complete(
     pipeline: &Pipeline,
     delivery: &NewDelivery,
@@ -97,8 +100,8 @@ fn pointer(item: &NewItem) -> Option<&NewFetch> {
     }
 }
 
-/// Where the pointer is that this answers: at the same place, or another one of
-/// the same lead.
+/// Returns the place of the pointer that this answer completes: the same place, or another
+/// one for the same lead.
 fn asked_for(items: &[NewItem], answer: &KeptAnswer) -> Option<usize> {
     let fits = |item: &NewItem| {
         pointer(item).is_some_and(|fetch| {
@@ -149,6 +152,7 @@ async fn call(
     let items = pipeline
         .core
         .metrics
+        .plugins
         .calling(&plugin, complete)
         .await?
         .map_err(|failure| CompletionError::Failed(failure.message))?;
@@ -219,13 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_serves_who_asks_for_just_that() {
+    fn an_answer_matches_only_its_own_request() {
         let items = pointers(&[(Some("L1"), "a"), (Some("L2"), "b"), (None, "c")]);
         let check = |answer: KeptAnswer, expect: Option<usize>| {
             assert_eq!(asked_for(&items, &answer), expect, "{answer:?}");
         };
         check(answer(0, 1, Some("L1"), "a"), Some(0));
-        // A lead with an id is known wherever it stands, another only by its place.
+        // A lead with an id is found at any place, another one only at its own.
         check(answer(0, 1, Some("L2"), "b"), Some(1));
         check(answer(9, 1, Some("L2"), "b"), Some(1));
         check(answer(2, 1, None, "c"), Some(2));
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_completed_stands_where_settling_put_it() {
+    fn completed_items_take_the_places_that_settling_gave_them() {
         let mut items = pointers(&[(None, "a"), (None, "b")]);
         let note = |text: &str| ItemResult::Ignored(text.to_owned());
         replace(&mut items, 1, vec![note("b"), note("b too")]);

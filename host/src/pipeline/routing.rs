@@ -1,9 +1,8 @@
-//! Whose an item or event of a delivery is: that of the address which it came
-//! to, or of another connection of the workspace that answers to its route.
+//! The connection that an item or event of a delivery belongs to: that of the address that
+//! received it, or another connection of the workspace that answers to its route.
 //!
-//! The rule inside: an address whose senders prove nothing does not speak for a
-//! connection whose senders must. Else whoever knows the one address could say
-//! anything in the name of all the others.
+//! An address without sender checks must not act for a connection that has them. Otherwise
+//! knowing the one address would be enough to send in the name of all the others.
 
 use std::sync::Arc;
 
@@ -14,17 +13,21 @@ use crate::domain::exchange::Pairs;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, Loaded};
 
-/// Where one delivery's items may go.
+/// The connections that the items of one delivery may reach.
 pub struct Routing<'a> {
     pub pipeline: &'a Pipeline,
-    /// Of the address and of all that it leads to.
+    /// The plugin of the address and of all connections that it routes to.
     pub plugin: &'a Arc<Loaded>,
     pub received_by: &'a Arc<Live>,
 }
 
 impl Routing<'_> {
-    /// The connection that answers to the route; the error is why there is none,
-    /// in words. `what` says what it is called to people.
+    /// Returns the connection that answers to the route, or why there is none, in words.
+    /// `what` names a connection for people.
+    ///
+    /// # Errors
+    ///
+    /// [`ConvertError`] if a connection cannot be read or its sender checks are not known.
     pub async fn find(
         &self,
         what: &str,
@@ -38,7 +41,11 @@ impl Routing<'_> {
         }
     }
 
-    /// Whether what came to this address counts for that connection.
+    /// Returns whether items from this address count for that connection.
+    ///
+    /// # Errors
+    ///
+    /// [`ConvertError`] if the sender checks of a connection are not known.
     pub async fn may_reach(&self, target: &Live) -> Result<bool, ConvertError> {
         if target.connection.id == self.received_by.connection.id {
             return Ok(true);
@@ -46,7 +53,7 @@ impl Routing<'_> {
         Ok(self.is_proven(self.received_by).await? || !self.is_proven(target).await?)
     }
 
-    /// Whether there is a check of the connection's senders that runs.
+    /// Returns whether the connection has a sender check that runs.
     async fn is_proven(&self, live: &Live) -> Result<bool, ConvertError> {
         let checks = proof::checks(self.pipeline, live, self.plugin, Budget::Worker).await?;
         let mut checks = checks.checks.iter();
@@ -54,15 +61,15 @@ impl Routing<'_> {
     }
 }
 
-/// No connection answers to the route.
+/// Returns the reason if no connection answers to the route.
 pub fn nobody(what: &str, route: &Pairs) -> String {
     format!("no {what} of the workspace answers to {}", told(route))
 }
 
-/// One does, and this address may not speak for it.
+/// Returns the reason if this address may not act for the connection that does.
 pub fn barred(what: &str, route: &Pairs) -> String {
     format!(
-        "the {what} that answers to {} asks its senders for a proof, and the address that this came to asks for none: give the one of this address the secret too",
+        "the {what} that answers to {} has a sender check, and the {what} of the address that received this has none: give it the secret too",
         told(route)
     )
 }

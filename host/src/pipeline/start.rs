@@ -1,4 +1,4 @@
-//! What runs beside the requests.
+//! Starts the background tasks.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use super::state::Pipeline;
 use super::{deploy, fleet, redrive, rollup, sweep, templates, unanswered, worker};
 use crate::shutdown::Shutdown;
 
-/// Starts what runs beside the requests: the worker, the periodic jobs, the inbox, and
-/// what was cut short by the last stop.
+/// Starts the background tasks: the worker, the periodic jobs, the inbox, and work that the
+/// last stop interrupted.
 pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> Vec<tokio::task::JoinHandle<()>> {
     let mut tasks = vec![
         tokio::spawn(worker::run(Arc::clone(pipeline), shutdown.clone())),

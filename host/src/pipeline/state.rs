@@ -1,4 +1,4 @@
-//! What the stories remember between requests.
+//! The state of the pipeline between requests.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use crate::core::Core;
 use crate::domain::id::ConnectionId;
 use crate::limits;
 
-/// What the stories share, one per host, over the [`Core`].
+/// The shared state of the pipeline, one per host, over the [`Core`].
 pub struct Pipeline {
     pub core: Arc<Core>,
     pub catalogue: Catalogue,
     pub connections: Connections,
-    /// This host among those that work on the same store.
+    /// This host in the fleet.
     pub fleet: Fleet,
     pub keys: Keys,
     pub rollup: Rollup,
     pub templates: Templates,
     pub turns: Turns,
-    /// Work was stored that is due now.
+    /// Signals work that was stored and is due now.
     pub(super) wake: Notify,
     pub waiting: Waiting,
-    /// Activations happen one at a time.
+    /// Held during an activation: one runs at a time.
     pub(super) deploying: tokio::sync::Mutex<()>,
 }
 
@@ -52,7 +52,7 @@ impl Pipeline {
         }
     }
 
-    /// Something is due: the worker looks at once.
+    /// Wakes the worker for work that is due.
     pub fn wake(&self) {
         self.wake.notify_one();
     }

@@ -1,5 +1,5 @@
-//! Removes what is past its retention, in small steps behind live traffic. One
-//! host does it at a time.
+//! Removes rows that are past their retention, in small steps behind live traffic, on one
+//! host at a time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,12 +10,13 @@ use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::{Retention, StoreError};
 
-/// Between two looks.
+/// Between two sweeps.
 const PERIOD: Duration = Duration::from_secs(300);
 
-/// Rows of a kind in one step: short enough not to be felt.
+/// Rows of a kind in one step, few enough not to delay requests.
 const STEP: u32 = 500;
 
+/// Sweeps periodically until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let retention = Retention {
         deliveries: pipeline.core.config.retention.deliveries_days * Micros::DAY,
@@ -31,12 +32,12 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
             }
             Ok(Step::Done) => due = Instant::now() + PERIOD,
             Ok(Step::NotDue) => {}
-            // Whoever takes over does not know when it was done last.
+            // The time of the last sweep on another host is not known.
             Ok(Step::AnotherHost) => due = Instant::now(),
             Err(error) if error.is_told() => {}
-            Err(error) => tracing::warn!(%error, "what is past its retention cannot be removed"),
+            Err(error) => tracing::warn!(%error, "sweep failed"),
         }
-        // Alone, nobody waits for the job.
+        // On a store that is not shared, no other host waits for the job.
         let rest = if pipeline.core.store.is_shared() {
             Job::period()
         } else {
@@ -63,7 +64,7 @@ async fn step(
     job: &mut Job,
     due: Instant,
 ) -> Result<Step, StoreError> {
-    // What it removes is removed once and for all: the fence guards nothing here.
+    // Idempotent: removing rows twice has no effect, so the fencing token is not checked.
     if job.hold(pipeline).await?.is_none() {
         return Ok(Step::AnotherHost);
     }
@@ -78,6 +79,6 @@ async fn step(
     if removed == 0 {
         return Ok(Step::Done);
     }
-    tracing::debug!(removed, "rows past their retention are gone");
+    tracing::debug!(removed, "rows past their retention removed");
     Ok(Step::More)
 }

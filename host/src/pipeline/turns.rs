@@ -1,6 +1,6 @@
-//! How many deliveries of one connection are converted and committed at once while
-//! others send too. What a connection sends in masses waits here, where it costs no
-//! processor, so that the deliveries of others, and the writer, find one at once.
+//! Bounds how many deliveries of one connection are converted and committed at once while
+//! other connections send too. The rest of a burst waits here, where it uses no processor,
+//! so that the deliveries of others, and the writer, get processor time at once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,25 +12,25 @@ use crate::domain::time::Micros;
 use crate::limits;
 
 pub struct Turns {
-    /// Of each connection while others send.
+    /// The bound for each connection while others send.
     at_once: usize,
     inner: Mutex<Inner>,
 }
 
 #[derive(Default)]
 struct Inner {
-    /// Connections with a delivery under way.
+    /// Connections with a delivery in progress.
     of: HashMap<ConnectionId, Arc<Semaphore>>,
     last: Option<ConnectionId>,
     /// Until then a connection counts as one of several.
     several_until: Micros,
 }
 
-/// Held while a delivery is under way.
+/// Held while a delivery is in progress.
 pub struct Turn<'a> {
     turns: &'a Turns,
     connection: ConnectionId,
-    /// None of a connection that was alone when it came.
+    /// `None` if the connection was alone when the delivery arrived.
     place: Option<OwnedSemaphorePermit>,
 }
 
@@ -42,11 +42,11 @@ impl Turns {
         }
     }
 
-    /// Waits until it is a delivery's turn: at once for a connection that is alone, and
-    /// for others in the order in which they came.
+    /// Waits for a delivery's turn: none for a connection that is alone, and in order of
+    /// arrival for others.
     pub async fn wait(&self, connection: &ConnectionId, now: Micros) -> Turn<'_> {
         let (places, is_alone) = self.enter(connection, now);
-        // Made first: what it holds is put away also when nobody waits any more.
+        // Created first, so that its entry is cleaned up even if the caller stops waiting.
         let mut turn = Turn {
             turns: self,
             connection: connection.clone(),
@@ -84,10 +84,10 @@ impl Turns {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut inner = self.turns.inner();
-        // Within the lock, so that nobody comes between the two.
+        // Within the lock, so that no other delivery comes between the two.
         drop(self.place.take());
         if inner.of.get(&self.connection).is_some_and(|places| {
-            // Whoever waits or has a place holds it too.
+            // Deliveries that wait or have a place hold a reference too.
             Arc::strong_count(places) == 1
         }) {
             inner.of.remove(&self.connection);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_another_the_next_one_waits_until_one_has_ended() {
+    fn beside_another_connection_a_delivery_waits_for_a_free_place() {
         let turns = Turns::new(AT_ONCE);
         let other = take(&turns, 'b', 0).expect("it is alone");
         let mut own: Vec<_> = (0..AT_ONCE).filter_map(|_| take(&turns, 'a', 0)).collect();
@@ -140,13 +140,13 @@ mod tests {
         assert!(now(next.as_mut()).is_none() && now(later.as_mut()).is_none());
         assert!(now(pin!(turns.wait(&b, Micros(0)))).is_some(), "the other");
         drop(own.pop());
-        assert!(now(later.as_mut()).is_none(), "who came first goes first");
+        assert!(now(later.as_mut()).is_none(), "first come, first served");
         assert!(now(next.as_mut()).is_some());
         drop(other);
     }
 
     #[test]
-    fn a_while_after_the_other_it_is_alone_again() {
+    fn a_connection_is_alone_again_a_while_after_the_other() {
         let turns = Turns::new(AT_ONCE);
         drop(take(&turns, 'b', 0));
         let all: Vec<_> = (0..10).filter_map(|_| take(&turns, 'a', 1)).collect();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_connections_whose_deliveries_have_ended() {
+    fn connections_without_deliveries_are_forgotten() {
         let turns = Turns::new(AT_ONCE);
         let other = take(&turns, 'b', 0);
         let own: Vec<_> = (0..AT_ONCE).filter_map(|_| take(&turns, 'a', 0)).collect();

@@ -1,8 +1,7 @@
-//! Time passes for conversations: one without an answer becomes `no_response`
-//! and is transferred to people where that was asked for, an idle one closes.
-//! One host does it at a time, in batches behind live traffic. What it commits
-//! is decided anew under the write lock, so that an answer that comes meanwhile
-//! wins.
+//! Timeouts of conversations: a conversation without an answer becomes `no_response`, and
+//! is transferred to people if that was requested; an idle one closes. One host runs this
+//! at a time, in batches behind live traffic. Each change is decided again under the write
+//! lock, so that an answer that arrives meanwhile wins.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,12 +13,13 @@ use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::{StoreError, Write, Written};
 
-/// Between two looks: times are given in seconds at the finest.
+/// Between two checks: timeouts have a resolution of a second.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Conversations of one look: a few commits.
+/// Conversations per check: a few commits.
 const STEP: u32 = 500;
 
+/// Applies timeouts until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut job = Job::new("unanswered");
     let mut held_until = Instant::now();
@@ -27,11 +27,11 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
         match step(&pipeline, &mut job, &mut held_until).await {
             Ok(0) => {}
             Ok(changed) => {
-                tracing::debug!(changed, "time has passed for conversations");
+                tracing::debug!(changed, "due conversations updated");
                 continue;
             }
             Err(error) if error.is_told() => {}
-            Err(error) => tracing::warn!(%error, "unanswered conversations cannot be looked for"),
+            Err(error) => tracing::warn!(%error, "due conversations not updated"),
         }
         tokio::select! {
             () = tokio::time::sleep(PERIOD) => {}
@@ -41,7 +41,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     job.leave(&pipeline).await;
 }
 
-/// How many conversations changed.
+/// Returns how many conversations changed.
 async fn step(
     pipeline: &Arc<Pipeline>,
     job: &mut Job,
@@ -50,7 +50,8 @@ async fn step(
     if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
         return Ok(0);
     }
-    // What is committed twice changes once: the fence guards nothing here.
+    // Idempotent: applying a timeout twice has no effect, so the fencing token is not
+    // checked.
     let now = Instant::now();
     if now >= *held_until {
         if job.hold(pipeline).await?.is_none() {
@@ -63,7 +64,7 @@ async fn step(
         .store
         .conversations_due(pipeline.core.clock.now(), STEP)
         .await?;
-    // Together, so that the writer commits them together.
+    // Submitted together, so that the writer commits them together.
     let mut writes = JoinSet::new();
     for elapse in due {
         let pipeline = Arc::clone(pipeline);
@@ -78,7 +79,7 @@ async fn step(
             Ok(Ok(Written::Elapsed(true))) => changed += 1,
             Ok(Ok(_)) => {}
             Ok(Err(error)) => return Err(error),
-            Err(error) => tracing::error!(%error, "a conversation was not looked at"),
+            Err(error) => tracing::error!(%error, "conversation update did not finish"),
         }
     }
     Ok(changed)

@@ -1,8 +1,8 @@
-//! How many deliveries wait for conversion, and of whom: past its share a connection
-//! is told to come again, and the others are not.
+//! Counts the deliveries that wait for conversion, by connection. A connection that is past
+//! its share is refused for now, and the others are not.
 //!
-//! The store counts, for all hosts and across restarts; what this host takes in
-//! between two counts is added.
+//! The store counts for all hosts and across restarts; deliveries that this host takes in
+//! between two counts are added.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -24,19 +24,20 @@ struct Counts {
 impl Waiting {
     pub fn counted(&self, of: HashMap<ConnectionId, u64>) {
         let all = of.values().sum();
-        *self.counts.lock().expect("nobody panics holding it") = Counts { all, of };
+        *self.counts.lock().expect("the lock is not poisoned") = Counts { all, of };
     }
 
     pub fn one_more(&self, connection: &ConnectionId) {
-        let mut counts = self.counts.lock().expect("nobody panics holding it");
+        let mut counts = self.counts.lock().expect("the lock is not poisoned");
         counts.all += 1;
         *counts.of.entry(connection.clone()).or_default() += 1;
     }
 
-    /// Whether no more of this connection may wait. When too much waits in all, those
-    /// still may who have less than an equal part of it: so it is at most doubled.
+    /// Returns whether no more deliveries of this connection may wait. If too many wait in
+    /// all, connections with less than an equal share may still add some, so that the total
+    /// at most doubles.
     pub fn is_full(&self, connection: &ConnectionId, bounds: &Intake) -> bool {
-        let counts = self.counts.lock().expect("nobody panics holding it");
+        let counts = self.counts.lock().expect("the lock is not poisoned");
         let own = counts.of.get(connection).copied().unwrap_or(0);
         let waiting = u64::try_from(counts.of.len()).unwrap_or(u64::MAX).max(1);
         own >= bounds.waiting_of_connection
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn past_the_bound_of_all_those_with_little_still_may() {
+    fn past_the_total_bound_connections_with_few_deliveries_may_still_add() {
         let waiting = Waiting::default();
         waiting.counted(HashMap::from([(id('a'), 6), (id('b'), 4)]));
         assert!(waiting.is_full(&id('a'), &BOUNDS));
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_count_takes_the_place_of_what_was_added() {
+    fn a_new_count_replaces_the_added_deliveries() {
         let waiting = Waiting::default();
         for _ in 0..9 {
             waiting.one_more(&id('a'));

@@ -1,7 +1,7 @@
-//! Does what waits: conversions that did not fit into their request, failed
-//! ones that are due again, fetches, messages. Work is claimed with a lease, so
-//! that what a dying host held is done by the next; at most `worker.concurrency`
-//! pieces are in hand at once, and connections take turns (`store::Turns`).
+//! Runs queued work: conversions that did not fit into their request, retries that are due,
+//! fetches, messages. Work is claimed with a lease, so that another host takes over the
+//! work of a dead one. At most `worker.concurrency` pieces run at once, and connections
+//! take turns (`store::Turns`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,15 +22,16 @@ use crate::store::{
     ConversionResult, HeldDelivery, InHand, Job, Mode, Reconversion, StoreError, Turns,
 };
 
-/// How long the worker rests when nothing woke it: due times pass by themselves.
+/// How long the worker rests if nothing wakes it, so that work that becomes due is found.
 const REST: Duration = Duration::from_millis(250);
 
-/// Seconds until a conversion that found the plugins' queue full is tried again.
+/// Seconds until a conversion is retried that found the plugins' queue full.
 const BUSY_SECONDS: i64 = 1;
 
-/// Between two counts of what waits.
+/// Between two counts of the backlog.
 const COUNT: Duration = Duration::from_secs(1);
 
+/// Claims and runs work until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut worker = Worker {
         hands: Arc::default(),
@@ -62,19 +63,19 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 
 struct Worker {
     hands: Arc<Mutex<Hands>>,
-    /// Whose turn it was last.
+    /// The connection that had the last turn.
     after: Option<ConnectionId>,
     counted: Option<Instant>,
 }
 
-/// What this host has in hand, of whom.
+/// The pieces in progress on this host, by connection.
 #[derive(Default)]
 struct Hands {
     all: u32,
     of: BTreeMap<ConnectionId, InHand>,
 }
 
-/// A piece that is in hand until it is dropped.
+/// A piece in progress, until it is dropped.
 struct Hand {
     hands: Arc<Mutex<Hands>>,
     connection: ConnectionId,
@@ -85,7 +86,7 @@ impl Hands {
     fn take(hands: &Arc<Mutex<Self>>, job: &Job) -> Hand {
         let connection = job.connection().clone();
         let conversions = u32::from(matches!(job, Job::Convert(_)));
-        let mut now = hands.lock().expect("nobody panics holding it");
+        let mut now = hands.lock().expect("the lock is not poisoned");
         now.all += 1;
         let of = now.of.entry(connection.clone()).or_default();
         of.pieces += 1;
@@ -97,9 +98,9 @@ impl Hands {
         }
     }
 
-    /// What may be taken beside it: of one connection at most half of the pieces that
-    /// the worker has at once, a quarter with conversions, which use the processor
-    /// from begin to end; the last quarter for connections that have none in hand.
+    /// Returns what may be claimed in addition: for one connection at most half of the
+    /// worker's pieces, a quarter if they are conversions, which use the processor
+    /// throughout; the last quarter is for connections with no piece in progress.
     fn turns(&self, concurrency: usize, after: Option<ConnectionId>) -> Turns {
         let most = u32::try_from(concurrency).unwrap_or(u32::MAX);
         let quarter = (most / 4).max(1);
@@ -118,7 +119,7 @@ impl Hands {
 
 impl Drop for Hand {
     fn drop(&mut self) {
-        let mut hands = self.hands.lock().expect("nobody panics holding it");
+        let mut hands = self.hands.lock().expect("the lock is not poisoned");
         hands.all -= 1;
         if let Some(of) = hands.of.get_mut(&self.connection) {
             of.pieces -= 1;
@@ -130,7 +131,7 @@ impl Drop for Hand {
     }
 }
 
-/// Work in hand, and until when it is ours by the clock that counts suspension.
+/// A claimed piece, and the end of its lease by the clock that counts suspension.
 struct Taken {
     job: Job,
     lease: Held,
@@ -138,19 +139,20 @@ struct Taken {
 
 impl Worker {
     async fn claim(&mut self, pipeline: &Pipeline) -> Vec<Taken> {
-        // A host that the others take for dead begins nothing.
+        // A host that the others take for dead begins no work.
         if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
             return vec![];
         }
         self.count(pipeline).await;
         let turns = {
-            let hands = self.hands.lock().expect("nobody panics holding it");
+            let hands = self.hands.lock().expect("the lock is not poisoned");
             hands.turns(pipeline.core.config.worker.concurrency, self.after.clone())
         };
         if turns.limit + turns.spare == 0 {
             return vec![];
         }
-        // Before the store's answer, so that it ends here no later than there.
+        // Taken before the store's answer, so that the lease ends here no later than in the
+        // store.
         let lease = Held::for_seconds(pipeline.core.config.worker.lease_seconds);
         let now = pipeline.core.clock.now();
         let until = now.plus_seconds(pipeline.core.config.worker.lease_seconds);
@@ -158,14 +160,14 @@ impl Worker {
             Ok(jobs) => jobs.into_iter().map(|job| Taken { job, lease }).collect(),
             Err(error) => {
                 if !error.is_told() {
-                    tracing::warn!(%error, "no work can be claimed");
+                    tracing::warn!(%error, "claiming work failed");
                 }
                 vec![]
             }
         }
     }
 
-    /// Now and then: a count goes through all that waits.
+    /// Rarely: a count scans the whole backlog.
     async fn count(&mut self, pipeline: &Pipeline) {
         if self.counted.is_some_and(|at| at.elapsed() < COUNT) {
             return;
@@ -175,7 +177,7 @@ impl Worker {
             pipeline
                 .waiting
                 .counted(pipeline.core.store.waiting().await?);
-            pipeline.core.metrics.backlog(
+            pipeline.core.metrics.intake.backlog(
                 &pipeline.core.store.backlog().await?,
                 pipeline.core.clock.now(),
             );
@@ -183,7 +185,7 @@ impl Worker {
         };
         match waiting.await {
             Err(error) if !error.is_told() => {
-                tracing::warn!(%error, "the backlog cannot be counted");
+                tracing::warn!(%error, "counting the backlog failed");
             }
             _ => {}
         }
@@ -198,7 +200,7 @@ async fn work(pipeline: &Arc<Pipeline>, work: Taken) {
     }
 }
 
-/// Converts a waiting or failed delivery again and settles it.
+/// Converts a queued or failed delivery again and settles it.
 pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
     let id = held.delivery.id;
     let result = reconvert(pipeline, &held, Budget::Worker).await;
@@ -215,8 +217,8 @@ pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
     .await;
 }
 
-/// Converts a held delivery with the version that serves now; whatever happens
-/// is a result that can be settled.
+/// Converts a held delivery with the active version. Every outcome is a result that can be
+/// settled.
 pub async fn reconvert(
     pipeline: &Arc<Pipeline>,
     held: &HeldDelivery,
@@ -238,7 +240,7 @@ pub async fn reconvert(
         Ok(Some(live)) => live,
         Ok(None) => {
             return keep_evidence(failure::waits(
-                "its connection is gone",
+                "its connection no longer exists",
                 held.attempts,
                 later(),
             ));
@@ -266,13 +268,13 @@ pub async fn reconvert(
 
     let mut delivery = Cow::Borrowed(delivery);
     if let Some(sealed) = &held.presented {
-        // It was never checked: that comes first.
+        // Its sender was never checked: that comes first.
         let checks = match proof::checks(pipeline, &live, &plugin, budget).await {
             Ok(checks) => checks,
             Err(error) => return keep_evidence(failed(&error)),
         };
         let proven = Evidence::open(pipeline, &delivery, sealed)
-            .ok_or_else(|| "what the sender presented cannot be opened any more".to_owned())
+            .ok_or_else(|| "the sender's stored proof can no longer be decrypted".to_owned())
             .and_then(|evidence| {
                 evidence
                     .verify(&checks, &live, &delivery)
@@ -289,11 +291,11 @@ pub async fn reconvert(
         Ok(converted) => converted.result,
         Err(error @ ConvertError::Call(CallError::CircuitOpen { .. })) => failed(&error),
         Err(error) => {
-            tracing::warn!(delivery = %delivery.id, plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "the conversion failed again");
+            tracing::warn!(delivery = %delivery.id, plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "conversion failed again");
             let mut result = failed(&error);
             if matches!(error, ConvertError::Call(CallError::Busy)) {
-                // Requests fill the queue: asking again at once would only
-                // keep the store busy too.
+                // Requests fill the queue: an immediate retry would only load the store
+                // too.
                 result.next_attempt_at = Some(pipeline.core.clock.now().plus_seconds(BUSY_SECONDS));
             }
             result

@@ -389,7 +389,7 @@ mod tests {
         World {
             breakers: Breakers::new(Arc::<ManualClock>::clone(&clock)),
             clock,
-            digest: Digest::of(b"a component"),
+            digest: Digest::compute(b"a component"),
         }
     }
 
@@ -447,7 +447,7 @@ mod tests {
         assert_eq!(world.until(Budget::Inline), None);
         world.faults(1);
         assert!(world.until(Budget::Inline).is_some());
-        let other = Digest::of(b"another component");
+        let other = Digest::compute(b"another component");
         let admits = |digest: &Digest, lane: &str, function| {
             let admitted = world.breakers.admit(digest, lane, function, Budget::Inline);
             admitted.is_ok()

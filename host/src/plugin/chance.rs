@@ -3,7 +3,7 @@
 pub struct Chance(u64);
 
 impl Chance {
-    pub fn of(seed: u64) -> Self {
+    pub fn from_seed(seed: u64) -> Self {
         // A seed of zero would only produce zeros.
         Self(seed.max(1))
     }

@@ -17,8 +17,8 @@ use super::load::Read;
 use super::{compile, replies, rules, signature};
 use crate::domain::channel::{Accepted, EventBody, StatusUpdate, Template, TemplateChange};
 use crate::domain::exchange::{
-    HandshakeAnswer, HttpRequest, Location, Reply, Requirement, Segment, SenderCheck, SenderChecks,
-    SignedPart, Slot, SlotArgument,
+    Encoding, HandshakeAnswer, HttpRequest, Location, Place, Reply, Requirement, Scheme, Segment,
+    SenderCheck, SenderChecks, SignedKind, SignedPart, Slot, SlotArgument, SlotFunction,
 };
 use crate::domain::plugin::{Description, SecretDeclaration};
 use crate::limits;
@@ -50,6 +50,10 @@ impl Chance {
     }
 
     fn one_of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
+        all[self.index(all.len())]
+    }
+
+    fn any_of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.index(all.len())]
     }
 
@@ -164,7 +168,7 @@ fn packed() -> Vec<u8> {
 /// its bounds.
 fn read(component: &[u8]) -> Option<Read> {
     let limit = 1 << 20;
-    let read = Read::of(component, limit);
+    let read = Read::from_wasm(component, limit);
     // The inbox uses this to wait for complete files, and it walks the same sections.
     let _ = in_few_words(read_section(component));
     let read = in_few_words(read)?;
@@ -195,7 +199,7 @@ fn fuzz_a_random_component_is_read_or_refused_in_few_words() {
     // Changes begin anywhere: in the code, in the cases, in the signature.
     let starts = [0, 8, component().len(), golden.len(), golden.len() + 20];
     holds(2_000, any::<u64>(), |seed| {
-        let chance = &mut Chance::of(*seed);
+        let chance = &mut Chance::from_seed(*seed);
         let mut changed = whole.clone();
         let from = starts[chance.index(starts.len())];
         chance.change(&mut changed, from);
@@ -217,7 +221,7 @@ fn fuzz_a_random_component_is_read_or_refused_in_few_words() {
 fn fuzz_a_random_golden_section_is_unpacked_or_refused_in_few_words() {
     let good = packed();
     holds(1_500, any::<u64>(), |seed| {
-        let chance = &mut Chance::of(*seed);
+        let chance = &mut Chance::from_seed(*seed);
         let bytes = if chance.below(2) == 0 {
             let mut bytes = good.clone();
             chance.change(&mut bytes, 0);
@@ -243,7 +247,7 @@ fn fuzz_a_random_golden_section_is_unpacked_or_refused_in_few_words() {
 fn fuzz_a_random_answer_to_a_golden_case_has_a_short_difference() {
     let cases = cases();
     holds(1_000, any::<u64>(), |seed| {
-        let chance = &mut Chance::of(*seed);
+        let chance = &mut Chance::from_seed(*seed);
         let case = &cases[chance.index(cases.len())];
         let mut answer = case.expect.clone().expect("each expects something");
         chance.change_value(&mut answer);
@@ -298,7 +302,7 @@ impl Chance {
 
     fn location(&mut self) -> Location {
         Location {
-            place: self.word(&rules::PLACES),
+            place: self.any_of(Place::ALL),
             name: self.word(&["x-signature", "a.b.0.c", ""]),
         }
     }
@@ -307,14 +311,14 @@ impl Chance {
         SenderChecks {
             checks: self.many(limits::SENDER_CHECKS, |chance| SenderCheck {
                 secret: chance.word(&["key"]),
-                scheme: chance.word(&rules::SCHEMES),
+                scheme: chance.any_of(Scheme::ALL),
                 proof: chance.location(),
-                encoding: chance.word(&rules::ENCODINGS),
+                encoding: chance.any_of(Encoding::ALL),
                 prefix: chance.word(&["", "sha256="]),
                 timestamp_header: chance.word(&["", "x-time"]),
                 tolerance_seconds: chance.below(u64::from(u32::MAX)) as u32,
                 signed: chance.many(limits::SENDER_CHECKS, |chance| SignedPart {
-                    kind: chance.word(&rules::SIGNED_PARTS),
+                    kind: chance.any_of(SignedKind::ALL),
                     value: chance.word(&["", "x"]),
                 }),
             }),
@@ -327,7 +331,7 @@ impl Chance {
             0 => Segment::Literal(chance.word(&["", "/v1"])),
             1 => Segment::Bytes(chance.word(&["x"]).into_bytes()),
             _ => Segment::Slot(Slot {
-                function: chance.word(&rules::SLOT_FUNCTIONS),
+                function: chance.any_of(SlotFunction::ALL),
                 args: (0..chance.below(4))
                     .map(|_| match chance.below(2) {
                         0 => SlotArgument::Secret(chance.word(&["key"])),
@@ -389,7 +393,7 @@ impl Chance {
 #[test]
 fn fuzz_random_answers_of_a_plugin_are_accepted_or_refused_in_few_words() {
     holds(500, any::<u64>(), |seed| {
-        let chance = &mut Chance::of(*seed);
+        let chance = &mut Chance::from_seed(*seed);
         let description = chance.description();
         if in_few_words(rules::description(&description)).is_some() {
             assert!(description.name.len() <= 64 && description.version.len() <= 64);
@@ -421,7 +425,7 @@ fn fuzz_random_answers_of_a_plugin_are_accepted_or_refused_in_few_words() {
 #[test]
 fn fuzz_random_answers_of_an_adapter_are_accepted_or_refused_in_few_words() {
     holds(500, any::<u64>(), |seed| {
-        let chance = &mut Chance::of(*seed);
+        let chance = &mut Chance::from_seed(*seed);
         let template = chance.template();
         if in_few_words(rules::channel::template(&template)).is_some() {
             assert!(template.components.len() <= limits::TEMPLATE_BYTES);

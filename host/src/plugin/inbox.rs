@@ -140,7 +140,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(path: &Path) -> std::io::Result<Self> {
+    fn read(path: &Path) -> std::io::Result<Self> {
         let metadata = fs::metadata(path)?;
         Ok(Self {
             length: metadata.len(),
@@ -181,7 +181,7 @@ impl Folder {
         let mut wait = POLL;
         for path in paths {
             // The file was removed in the meantime.
-            let Ok(stamp) = Stamp::of(&path) else {
+            let Ok(stamp) = Stamp::read(&path) else {
                 continue;
             };
             let known = self.files.entry(path.clone()).or_insert(Known {
@@ -224,11 +224,11 @@ impl Folder {
                 return Taken::Settled;
             }
         };
-        let unchanged = Stamp::of(path).is_ok_and(|after| after == stamp);
+        let unchanged = Stamp::read(path).is_ok_and(|after| after == stamp);
         if !unchanged || (!is_whole(&bytes) && quiet < PATIENCE) {
             return Taken::NotYet;
         }
-        let digest = Digest::of(&bytes);
+        let digest = Digest::compute(&bytes);
         if self.handed_on.get(path) != Some(&digest) {
             self.handed_on.insert(path.to_owned(), digest);
             self.ready.push_back(InboxFile {

@@ -123,7 +123,8 @@ impl From<Refused> for LoadError {
 pub(super) async fn prepare(trial: &mut Trial, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
     let plugins = trial.plugins.clone();
     let limit = plugins.0.component_bytes;
-    let (read, wasm) = aside(move || Read::of(&wasm, limit).map(|read| (read, wasm))).await??;
+    let (read, wasm) =
+        aside(move || Read::from_wasm(&wasm, limit).map(|read| (read, wasm))).await??;
     let linked = link(&plugins, &read.digest, wasm).await?;
     trial.within(try_out(&plugins, read, linked)).await?
 }
@@ -141,11 +142,11 @@ pub(super) struct Read {
 impl Read {
     /// Reads all of the bytes several times, so it must not run on threads that serve
     /// requests.
-    pub(super) fn of(wasm: &[u8], limit: usize) -> Result<Self, LoadError> {
+    pub(super) fn from_wasm(wasm: &[u8], limit: usize) -> Result<Self, LoadError> {
         refuse_foreign_bytes(wasm, limit)?;
         let cases = golden_cases(wasm)?;
         Ok(Self {
-            digest: Digest::of(wasm),
+            digest: Digest::compute(wasm),
             bytes: wasm.len(),
             signer: signature::signer(wasm).map_err(LoadError::Signature)?,
             reply_slots: replies::shown_in(&cases)

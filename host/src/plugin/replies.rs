@@ -65,19 +65,23 @@ fn reply(reply: &Value, shown: &mut Vec<ReplySlot>) -> Result<(), String> {
             .iter()
             .filter_map(|argument| argument["secret"].as_str())
             .collect();
-        for secret in &secrets {
-            rules::reply_slot(function, secret)?;
-        }
-        if function.starts_with("hmac-") && secrets.len() > 1 {
+        let slots: Vec<ReplySlot> = secrets
+            .iter()
+            .map(|secret| {
+                Ok(ReplySlot {
+                    function: rules::reply_slot(function, secret)?,
+                    secret: (*secret).to_owned(),
+                })
+            })
+            .collect::<Result<_, String>>()?;
+        let signs = slots.iter().any(|slot| !slot.function.reveals());
+        if signs && secrets.len() > 1 {
             return Err(format!(
                 "a reply with `{function}` over the secret `{}`; a reply may only sign the challenge",
                 secrets[1]
             ));
         }
-        shown.extend(secrets.into_iter().map(|secret| ReplySlot {
-            function: function.to_owned(),
-            secret: secret.to_owned(),
-        }));
+        shown.extend(slots);
     }
     Ok(())
 }
@@ -86,6 +90,7 @@ fn reply(reply: &Value, shown: &mut Vec<ReplySlot>) -> Result<(), String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::domain::exchange::SlotFunction;
     use serde_json::json;
 
     fn cases(call: &str, expect: Value) -> Vec<Case> {
@@ -110,7 +115,7 @@ mod tests {
         assert_eq!(
             shown(replying("application/json", hmac.clone())).unwrap(),
             [ReplySlot {
-                function: "hmac-sha256-hex".to_owned(),
+                function: SlotFunction::HmacSha256Hex,
                 secret: "k".to_owned()
             }]
         );

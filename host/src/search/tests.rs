@@ -131,7 +131,7 @@ impl Chance {
         ((self.0 >> 33) % bound as u64) as usize
     }
 
-    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 
@@ -167,13 +167,13 @@ impl Chance {
             "ab",
             "aba",
         ];
-        let mut word: Vec<char> = self.of(&WORDS).chars().collect();
+        let mut word: Vec<char> = self.pick(&WORDS).chars().collect();
         if self.below(4) == 0 {
             let (at, middle) = (self.below(word.len()), word.len() / 2);
             match self.below(4) {
                 0 => drop(word.remove(at)),
-                1 => word.insert(at, *self.of(&['a', 'e', 'x', '7'])),
-                2 => word[at] = *self.of(&['a', 'é', 'z']),
+                1 => word.insert(at, *self.pick(&['a', 'e', 'x', '7'])),
+                2 => word[at] = *self.pick(&['a', 'é', 'z']),
                 _ => word.swap(at, middle),
             }
         }
@@ -183,7 +183,7 @@ impl Chance {
     fn text(&mut self, words: usize) -> String {
         let count = self.below(words + 1);
         let words: Vec<_> = (0..count).map(|_| self.word()).collect();
-        words.join(*self.of(&[" ", "-", "  "]))
+        words.join(*self.pick(&[" ", "-", "  "]))
     }
 }
 

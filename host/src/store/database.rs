@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::postgres::Rows;
-use super::postgres::reach::Reach;
+use super::postgres::health::Health;
 use super::sql::{Tx, steps};
 use super::sqlite::threads::{End, Length, Steps, ending};
 use super::{Batch, StoreError, Written, decide, operations, postgres, sqlite};
@@ -248,7 +248,7 @@ async fn end(tx: Tx, how: End) -> Result<(), StoreError> {
 /// `Lost` while the database is lost, `Busy` if too many operations are under way,
 /// `Unavailable` at the deadline, and the operation's own errors.
 pub async fn within<T>(
-    reach: &Reach,
+    reach: &Health,
     operation: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     let _asking = reach.enter()?;
@@ -266,7 +266,7 @@ pub async fn within<T>(
 ///
 /// The same as [`within`], except `Busy`.
 pub async fn aside<T>(
-    reach: &Reach,
+    reach: &Health,
     operation: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     tokio::select! {
@@ -282,7 +282,7 @@ pub async fn aside<T>(
 /// # Errors
 ///
 /// The error in `result`.
-pub fn looked_into<T>(reach: &Reach, result: Result<T, StoreError>) -> Result<T, StoreError> {
+pub fn looked_into<T>(reach: &Health, result: Result<T, StoreError>) -> Result<T, StoreError> {
     if matches!(result, Err(StoreError::Unavailable(_))) {
         reach.doubt();
     }

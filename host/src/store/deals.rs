@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use super::{Channel, FieldChange, IdempotencyClaim, NewMessage, StoredAnswer};
 use crate::domain::deal::{Stage, Status};
 use crate::domain::id::{
-    AgentId, DealId, DealLogId, DeliveryId, KeyId, PartnerId, ProductId, WorkspaceId,
+    AgentId, ConversationId, DealId, DealLogId, DeliveryId, KeyId, MessageId, PartnerId, ProductId,
+    WorkspaceId,
 };
 use crate::domain::phone::Phone;
 use crate::domain::time::Micros;
@@ -92,6 +93,16 @@ pub struct NewDeal {
     /// A message to the contact, which then has a phone.
     pub message: Option<DealMessage>,
     pub idempotency: Option<IdempotencyClaim>,
+    /// Words the answer, which is stored in the same commit as the deal.
+    pub answer: fn(&CreatedDeal) -> StoredAnswer,
+}
+
+/// A deal that was created, for its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CreatedDeal {
+    pub id: DealId,
+    /// The conversation that the message begins, and the message, which waits for the worker.
+    pub begun: Option<(ConversationId, MessageId)>,
 }
 
 /// A product as the partner named it: by its id, its external id, or both. If both are
@@ -115,7 +126,7 @@ pub struct DealMessage {
 /// The outcome of creating a deal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DealCreated {
-    /// Stored, with the answer that a repeat receives: 201.
+    /// Stored, with the answer that a repeat receives.
     Done(StoredAnswer),
     /// The idempotency key has a stored answer already.
     Replayed(StoredAnswer),
@@ -141,12 +152,22 @@ pub struct NewDealLog {
     pub description: Option<String>,
     pub metadata: Map<String, Value>,
     pub idempotency: Option<IdempotencyClaim>,
+    /// Words the answer, which is stored in the same commit as the entry.
+    pub answer: fn(&CreatedDealLog) -> StoredAnswer,
+}
+
+/// A log entry that was created, for its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CreatedDealLog {
+    pub id: DealLogId,
+    pub deal: DealId,
+    pub created_at: Micros,
 }
 
 /// The outcome of a log entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DealLogged {
-    /// Stored, with the answer that a repeat receives: 201.
+    /// Stored, with the answer that a repeat receives.
     Done(StoredAnswer),
     Replayed(StoredAnswer),
     KeyReused,

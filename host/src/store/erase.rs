@@ -52,7 +52,7 @@ impl FoundBy {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|by| by.as_str() == text)
     }
 }

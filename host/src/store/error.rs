@@ -58,7 +58,7 @@ impl From<sqlx::Error> for StoreError {
         match &error {
             sqlx::Error::Database(database) => {
                 let code = database.code().unwrap_or_default().into_owned();
-                postgres::error::of(error, &code)
+                postgres::error::from_sqlx(error, &code)
             }
             sqlx::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull => Self::Full,
             sqlx::Error::PoolClosed => Self::Unavailable(Cause::Closed),
@@ -75,7 +75,7 @@ impl From<sqlx::Error> for StoreError {
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error() {
-            Some(found) => sqlite::error::of(found.extended_code, Cause::Sqlite(error)),
+            Some(found) => sqlite::error::from_code(found.extended_code, Cause::Sqlite(error)),
             None => Self::Query(Cause::Sqlite(error)),
         }
     }

@@ -52,7 +52,7 @@ impl Announcement {
 
     /// Parses an announcement. One that only newer hosts know counts as
     /// [`Self::Everything`].
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self::ALL
             .into_iter()
             .find(|one| one.as_str() == text)

@@ -21,11 +21,10 @@ mod erase;
 mod error;
 mod fed;
 mod fleet;
-mod gone;
+mod high_water;
 mod messaging;
 mod migrations;
 pub mod moving;
-pub mod once;
 mod operations;
 mod parts;
 mod plan;
@@ -37,9 +36,10 @@ mod row;
 #[doc(hidden)]
 pub mod schema;
 mod scope;
-mod seen;
+pub mod singleflight;
 mod sql;
 pub mod sqlite;
+mod tombstones;
 mod turns;
 mod waiting;
 mod work;
@@ -73,7 +73,7 @@ pub use turns::{InHand, Turns};
 pub use work::*;
 pub use write::*;
 
-use self::seen::Seen;
+use self::high_water::HighWater;
 use crate::clock::SharedClock;
 use crate::config::{self, StoreUrl};
 use crate::domain::time::Micros;
@@ -95,7 +95,7 @@ impl Location {
     /// # Errors
     ///
     /// `Open` if `store.url` is not understood.
-    pub fn of(config: &config::Store) -> Result<Self, StoreError> {
+    pub fn from_config(config: &config::Store) -> Result<Self, StoreError> {
         let url = config.url.as_str();
         if url.is_empty() {
             return Ok(Self::File(config.data_dir.join(DATABASE_FILE)));
@@ -132,7 +132,7 @@ const DATABASE_FILE: &str = "leadhost.db";
 /// `Open` if the file, the database or its schema cannot be used, `Unavailable` if it
 /// does not answer.
 pub async fn open(location: &Location, clock: SharedClock) -> Result<Arc<dyn Store>, StoreError> {
-    open_seen(location, clock, Seen::nothing()).await
+    open_seen(location, clock, HighWater::nothing()).await
 }
 
 /// Opens the store and compares it with the record of its last known state in this
@@ -146,13 +146,13 @@ pub async fn open_remembered(
     clock: SharedClock,
     folder: &Path,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    open_seen(location, clock, Seen::in_folder(folder)?).await
+    open_seen(location, clock, HighWater::in_folder(folder)?).await
 }
 
 async fn open_seen(
     location: &Location,
     clock: SharedClock,
-    seen: Arc<Seen>,
+    seen: Arc<HighWater>,
 ) -> Result<Arc<dyn Store>, StoreError> {
     match location {
         Location::File(file) => Ok(sqlite::open_seen(file, clock, seen).await?),

@@ -30,7 +30,7 @@ pub struct Caller {
 
 impl Caller {
     /// Creates a caller from a key's row. For stores only.
-    pub(super) fn of(
+    pub(super) fn new(
         key: KeyRecord,
         workspace: Option<Workspace>,
         partner: Option<Partner>,

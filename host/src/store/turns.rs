@@ -32,7 +32,7 @@ pub struct InHand {
 
 impl Turns {
     /// Takes up to this many pieces in turns, without a limit per connection.
-    pub fn of(limit: u32) -> Self {
+    pub fn new(limit: u32) -> Self {
         Self {
             limit,
             share: u32::MAX,
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn connections_take_turns_and_each_begins_with_its_oldest() {
         let due = candidates(&["A1", "A2", "A3", "b9", "C8", "c7"]);
-        assert_eq!(Turns::of(5).pick(due), ["A1", "b9", "c7", "A2", "C8"]);
+        assert_eq!(Turns::new(5).pick(due), ["A1", "b9", "c7", "A2", "C8"]);
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
         let due = || candidates(&["A1", "b1", "c1"]);
         let after = |letter| Turns {
             after: Some(id(letter)),
-            ..Turns::of(2)
+            ..Turns::new(2)
         };
         assert_eq!(after('a').pick(due()), ["b1", "c1"]);
         assert_eq!(after('c').pick(due()), ["A1", "b1"]);
@@ -208,7 +208,7 @@ mod tests {
     fn the_connection_with_less_in_hand_comes_first() {
         let turns = Turns {
             in_hand: in_hand(&[('a', 3, 3)]),
-            ..Turns::of(2)
+            ..Turns::new(2)
         };
         let due = candidates(&["A1", "A2", "b8", "b9"]);
         assert_eq!(turns.pick(due), ["b8", "b9"]);
@@ -220,7 +220,7 @@ mod tests {
             share: 3,
             conversions: 1,
             in_hand: in_hand(&[('b', 3, 0)]),
-            ..Turns::of(9)
+            ..Turns::new(9)
         };
         let due = candidates(&["A1", "A2", "a3", "a4", "a5", "b1", "C1", "C2"]);
         assert_eq!(turns.pick(due), ["A1", "C1", "a3", "a4"]);
@@ -231,7 +231,7 @@ mod tests {
         let turns = Turns {
             spare: 1,
             in_hand: in_hand(&[('a', 1, 1)]),
-            ..Turns::of(0)
+            ..Turns::new(0)
         };
         assert_eq!(turns.pick(candidates(&["A1", "b9", "b9"])), ["b9"]);
         assert!(turns.pick(candidates(&["A1"])).is_empty());

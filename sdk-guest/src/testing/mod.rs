@@ -9,7 +9,8 @@
 //!
 //! With `GOLDEN_WRITE=1` in the environment, a case without an `expect` gets the
 //! plugin's output written into its `case.json`, to be reviewed before it is
-//! committed. An existing `expect` is never changed: to update one, delete it first.
+//! committed. With `GOLDEN_WRITE=renew`, a case whose output differs gets the new one
+//! too, and the differences are printed.
 
 mod given;
 mod walk;

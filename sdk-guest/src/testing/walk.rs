@@ -1,5 +1,7 @@
 //! Runs a folder of cases, for every kind of plugin.
 
+use std::ffi::OsStr;
+use std::io::Write as _;
 use std::path::Path;
 
 use leadhost_golden::{Case, load_dir, write_expect};
@@ -8,40 +10,91 @@ use serde_json::Value;
 /// Returns the normalised output of a plugin for a case.
 pub type Answer = fn(&Case) -> Value;
 
+/// What a run writes into the cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Write {
+    Nothing,
+    /// The output of cases without an `expect`.
+    Missing,
+    /// Also the output of cases that differ.
+    Renew,
+}
+
+impl Write {
+    const VARIABLE: &str = "GOLDEN_WRITE";
+
+    #[track_caller]
+    fn from_environment() -> Self {
+        let value = std::env::var_os(Self::VARIABLE);
+        let text = value.as_deref().map(OsStr::to_string_lossy);
+        match text.as_deref() {
+            None | Some("" | "0") => Self::Nothing,
+            Some("1") => Self::Missing,
+            Some("renew") => Self::Renew,
+            Some(other) => panic!(
+                "{} is `{other}`: use 1 to fill cases without an `expect`, or renew to update those that differ",
+                Self::VARIABLE
+            ),
+        }
+    }
+}
+
 /// Runs all cases, and panics with every difference if there is one.
 #[track_caller]
 pub fn golden(dir: &Path, answer: Answer) {
-    let cases = load(dir);
-    let write = std::env::var_os("GOLDEN_WRITE").is_some_and(|value| value == "1");
+    let renewed = run(dir, answer, Write::from_environment());
+    if !renewed.is_empty() {
+        // Not by a macro, whose output a test that passes does not show.
+        let mut out = std::io::stderr();
+        let _ = writeln!(
+            out,
+            "{} golden cases in {} were renewed; review the differences\n\n{}",
+            renewed.len(),
+            dir.display(),
+            renewed.join("\n\n")
+        );
+    }
+}
 
+/// Returns the differences of the cases that were renewed.
+#[track_caller]
+fn run(dir: &Path, answer: Answer, write: Write) -> Vec<String> {
+    let cases = load(dir);
     let mut report = Vec::new();
+    let mut renewed = Vec::new();
     for case in &cases {
         let came = answer(case);
-        match &case.expect {
-            Some(_) => {
-                if let Some(difference) = case.difference(&came) {
-                    report.push(format!("{} ({}):\n{difference}", case.name, case.about));
-                }
+        let difference = case
+            .difference(&came)
+            .map(|difference| format!("{} ({}):\n{difference}", case.name, case.about));
+        let writes = match (&case.expect, &difference) {
+            (Some(_), None) => continue,
+            (Some(_), Some(_)) => write == Write::Renew,
+            (None, _) => write != Write::Nothing,
+        };
+        if writes {
+            match write_expect(dir, &case.name, &came) {
+                Ok(()) => renewed.extend(difference),
+                Err(error) => report.push(format!("{}: {error}", case.name)),
             }
-            None if write => {
-                if let Err(error) = write_expect(dir, &case.name, &came) {
-                    report.push(format!("{}: {error}", case.name));
-                }
-            }
-            None => report.push(format!(
+            continue;
+        }
+        report.push(difference.unwrap_or_else(|| {
+            format!(
                 "{}: the case has no `expect`; run once with GOLDEN_WRITE=1 to write it. The output is:\n{came:#}",
                 case.name
-            )),
-        }
+            )
+        }));
     }
     assert!(
         report.is_empty(),
-        "{} of {} golden cases in {} failed\n\n{}",
+        "{} of {} golden cases in {} failed; if the new output is right, run with GOLDEN_WRITE=renew\n\n{}",
         report.len(),
         cases.len(),
         dir.display(),
         report.join("\n\n")
     );
+    renewed
 }
 
 /// Calls the plugin with damaged forms of every case.
@@ -123,5 +176,67 @@ fn load(dir: &Path) -> Vec<Case> {
     match load_dir(dir) {
         Ok(cases) => cases,
         Err(error) => panic!("golden cases cannot be loaded: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leadhost_golden::Call;
+    use serde_json::json;
+
+    /// A folder with a case that expects `expect`, or nothing yet.
+    fn folder(expect: Option<&Value>) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut case = json!({"about": "one", "call": "describe"});
+        if let Some(expect) = expect {
+            case["expect"] = expect.clone();
+        }
+        std::fs::create_dir(dir.path().join("one")).expect("a folder");
+        std::fs::write(dir.path().join("one/case.json"), case.to_string()).expect("a file");
+        dir
+    }
+
+    fn expected(dir: &tempfile::TempDir) -> Option<Value> {
+        load(dir.path()).remove(0).expect
+    }
+
+    fn answer(case: &Case) -> Value {
+        assert_eq!(case.call, Call::Describe);
+        json!({"ok": {"name": "new"}})
+    }
+
+    #[test]
+    fn a_case_that_differs_is_renewed_only_when_asked_and_shows_the_difference() {
+        let old = json!({"ok": {"name": "old"}});
+        let dir = folder(Some(&old));
+        for write in [Write::Nothing, Write::Missing] {
+            let ran = std::panic::catch_unwind(|| run(dir.path(), answer, write));
+            let why = *ran
+                .expect_err("it fails")
+                .downcast::<String>()
+                .expect("a text");
+            assert!(
+                why.contains("old") && why.contains("GOLDEN_WRITE=renew"),
+                "{why}"
+            );
+            assert_eq!(expected(&dir), Some(old.clone()));
+        }
+        let renewed = run(dir.path(), answer, Write::Renew);
+        assert!(
+            renewed[0].contains("old") && renewed[0].contains("new"),
+            "{renewed:?}"
+        );
+        assert_eq!(expected(&dir), Some(json!({"ok": {"name": "new"}})));
+        assert!(run(dir.path(), answer, Write::Renew).is_empty());
+    }
+
+    #[test]
+    fn a_case_without_an_expectation_is_filled_only_when_asked() {
+        let dir = folder(None);
+        assert!(std::panic::catch_unwind(|| run(dir.path(), answer, Write::Nothing)).is_err());
+        assert_eq!(expected(&dir), None);
+        assert!(run(dir.path(), answer, Write::Missing).is_empty());
+        assert_eq!(expected(&dir), Some(json!({"ok": {"name": "new"}})));
     }
 }

@@ -104,7 +104,7 @@ async fn a_list_with_problems_is_refused_whole_with_all_of_them(on: On) {
         json!([good, good, {"email": "nobody"}, {"name": "a\u{0}", "email": "a@b.co", "age": 7}]),
         &[
             "owners[1].email",
-            "is there twice",
+            "is declared twice",
             "`nobody`: expected an e-mail address",
             "owners[2].name",
             "U+0000",

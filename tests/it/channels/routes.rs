@@ -182,7 +182,7 @@ async fn an_address_that_asks_for_no_proof_does_not_speak_for_a_number_that_does
     assert_eq!(words, ["unrouted", "updated", "unrouted", "converted"]);
     for index in [0, 2] {
         let why = items[index].1.expect("why");
-        assert!(why.contains("asks its senders for a proof"), "{why}");
+        assert!(why.contains("has a sender check"), "{why}");
     }
     let conversations = host.rows(&declared, "conversations").await;
     assert_eq!(conversations.len(), 1);

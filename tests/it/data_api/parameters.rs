@@ -207,7 +207,7 @@ async fn a_cursor_with_any_byte_changed_is_refused(on: On) {
     leads(&host, &seeded, "p", 3).await;
     let first = page(&host, &seeded, "deals?limit=1").await;
     let plain = first["next_cursor"].as_str().expect("more").to_owned();
-    let filtered = of_report(&host, seeded.workspace, "[null,null,\"7\",null,null]");
+    let filtered = of_report(&host, seeded.workspace, r#"{"agent_id":"7"}"#);
     for (target, cursor) in [
         ("/v1/export/deals", plain),
         ("/v1/reports/message_errors", filtered.encode()),
@@ -252,7 +252,7 @@ async fn parameters_of_a_report_follow_the_same_rules(on: On) {
         ask.bearer(&mine.workspace_key).send().await
     };
     let own = of_report(&host, mine.workspace, "").encode();
-    let narrowed = of_report(&host, mine.workspace, "[null,null,\"7\",null,null]").encode();
+    let narrowed = of_report(&host, mine.workspace, r#"{"agent_id":"7"}"#).encode();
     let foreign = of_report(&host, theirs.workspace, "").encode();
     let since = "updated_since=2030-01-15";
     for query in [

@@ -268,7 +268,7 @@ async fn a_frozen_host_serves_no_old_version_when_it_continues() {
     let second = component("1.1.0");
     tokio::task::block_in_place(|| awake.run(&["plugin", "activate", &second]));
     asleep.thaw();
-    let digest = Digest::of(&version("1.1.0")).to_string();
+    let digest = Digest::compute(&version("1.1.0")).to_string();
     until("it serves again", async || {
         let answer = send().await;
         if answer.status == 503 {

@@ -159,7 +159,7 @@ async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends(on: On)
     let until = now.plus_seconds(60);
     let held = host
         .store()
-        .claim(&leadhost::store::Turns::of(10), now, until)
+        .claim(&leadhost::store::Turns::new(10), now, until)
         .await
         .expect("a store");
     assert!(matches!(held[..], [Job::Fetch(_)]));
@@ -216,7 +216,7 @@ async fn the_answer_is_stored_before_the_converter_reads_it(on: On) {
         let now = host.app.core.clock.now();
         let jobs = host
             .store()
-            .claim(&leadhost::store::Turns::of(1), now, now.plus_seconds(60))
+            .claim(&leadhost::store::Turns::new(1), now, now.plus_seconds(60))
             .await;
         jobs.expect("a store").pop()
     })

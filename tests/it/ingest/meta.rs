@@ -276,7 +276,7 @@ async fn a_limit_is_waited_out_for_as_long_as_it_says(on: On) {
     let early = meta
         .host
         .store()
-        .claim(&leadhost::store::Turns::of(1), now, now)
+        .claim(&leadhost::store::Turns::new(1), now, now)
         .await
         .expect("a store");
     assert!(early.is_empty(), "Retry-After says one second");
@@ -389,7 +389,7 @@ async fn an_address_without_a_signature_does_not_speak_for_a_page_with_one(on: O
     let stored = host.delivery(&answer).await;
     assert_eq!(stored.summary.status, DeliveryStatus::Unrouted);
     let why = stored.items[0].message.as_deref().expect("why");
-    assert!(why.contains("asks its senders for a proof"), "{why}");
+    assert!(why.contains("has a sender check"), "{why}");
     assert!(double.requests().is_empty());
 }
 

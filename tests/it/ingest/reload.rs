@@ -58,7 +58,7 @@ async fn serving(host: &Host) -> Option<Digest> {
 /// Waits until calls run on it: the activation in the store comes a moment
 /// earlier.
 async fn serves(host: &Host, wasm: &[u8]) {
-    let digest = Digest::of(wasm);
+    let digest = Digest::compute(wasm);
     until("the file serves", async || {
         let active = host.app.core.plugins.active("misbehave")?;
         (active.digest == digest).then_some(())
@@ -67,7 +67,7 @@ async fn serves(host: &Host, wasm: &[u8]) {
 }
 
 async fn refused(host: &Host, wasm: &[u8]) -> String {
-    let digest = Digest::of(wasm);
+    let digest = Digest::compute(wasm);
     until("the file is refused", async || {
         let refusals = host.store().refusals().await.unwrap();
         let found = refusals
@@ -101,7 +101,7 @@ async fn a_file_in_the_inbox_serves_without_a_restart(on: On) {
         .await
         .expect(200);
     let ran = host.delivery(&answer).await.summary.ran;
-    assert_eq!(ran.expect("it ran").digest, Digest::of(&second));
+    assert_eq!(ran.expect("it ran").digest, Digest::compute(&second));
 }
 
 async fn an_inbox_that_is_made_later_is_watched_from_then_on(on: On) {
@@ -166,14 +166,14 @@ async fn a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothi
     let reason = refused(&host, &weaker).await;
     assert!(reason.contains("--accept weaker-checks"), "{reason}");
 
-    assert_eq!(serving(&host).await, Some(Digest::of(&good)));
+    assert_eq!(serving(&host).await, Some(Digest::compute(&good)));
     let answer = host
         .post(&declared.address("good"))
         .send()
         .await
         .expect(200);
     let ran = host.delivery(&answer).await.summary.ran;
-    assert_eq!(ran.expect("it ran").digest, Digest::of(&good));
+    assert_eq!(ran.expect("it ran").digest, Digest::compute(&good));
 
     let accept = Accept::of(["weaker-checks"]).unwrap();
     let accepted = deploy::upload(
@@ -185,7 +185,7 @@ async fn a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothi
     )
     .await;
     assert!(accepted.is_ok(), "an operator may accept it");
-    assert_eq!(serving(&host).await, Some(Digest::of(&weaker)));
+    assert_eq!(serving(&host).await, Some(Digest::compute(&weaker)));
 }
 
 async fn a_restart_and_a_removed_file_change_nothing(on: On) {
@@ -202,7 +202,7 @@ async fn a_restart_and_a_removed_file_change_nothing(on: On) {
     deploy::rollback(&host.app.pipeline, "misbehave")
         .await
         .expect("one before");
-    assert_eq!(serving(&host).await, Some(Digest::of(&first)));
+    assert_eq!(serving(&host).await, Some(Digest::compute(&first)));
     put(&inbox, "second.wasm", &second);
 
     let host = host.restart().await;
@@ -212,7 +212,7 @@ async fn a_restart_and_a_removed_file_change_nothing(on: On) {
     refused(&host, marker).await;
     assert_eq!(
         serving(&host).await,
-        Some(Digest::of(&first)),
+        Some(Digest::compute(&first)),
         "the rollback stands"
     );
 
@@ -220,7 +220,7 @@ async fn a_restart_and_a_removed_file_change_nothing(on: On) {
     let marker = b"this is no component either".as_slice();
     put(&inbox, "zzzz.wasm", marker);
     refused(&host, marker).await;
-    assert_eq!(serving(&host).await, Some(Digest::of(&first)));
+    assert_eq!(serving(&host).await, Some(Digest::compute(&first)));
 }
 
 async fn a_rollback_activates_the_previous_version(on: On) {
@@ -354,7 +354,7 @@ async fn a_start_retries_what_a_crash_left_to_the_next_version(on: On) {
         ..version("1.0.1")
     };
     let wasm = mended.component();
-    let digest = Digest::of(&wasm);
+    let digest = Digest::compute(&wasm);
     let stored = deploy::upload(&host.app.pipeline, wasm, "test", false, &Accept::default()).await;
     assert!(stored.is_ok(), "{:?}", stored.err());
     assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Failed);

@@ -173,7 +173,7 @@ async fn a_check_without_its_secret_warns_that_anyone_may_send(on: On) {
     };
     assert_eq!(warning.path, "connections[0].secrets");
     assert!(
-        warning.message.contains("takes leads from anybody")
+        warning.message.contains("accepts leads from every sender")
             && warning
                 .message
                 .contains("the secret `basic`, which is missing"),

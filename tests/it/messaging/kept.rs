@@ -51,7 +51,7 @@ async fn a_limit_of_the_number_is_waited_out_for_as_long_as_it_says(on: On) {
     let early = desk
         .host
         .store()
-        .claim(&leadhost::store::Turns::of(9), now, now)
+        .claim(&leadhost::store::Turns::new(9), now, now)
         .await
         .expect("a store");
     assert!(early.is_empty(), "Retry-After says 17 seconds");

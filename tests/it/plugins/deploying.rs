@@ -60,7 +60,7 @@ async fn a_name_keeps_the_kind_that_it_has(on: On) {
     assert!(
         stands[0]
             .what
-            .contains("a converter, and this is an adapter"),
+            .contains("a converter, and this version is an adapter"),
         "{stands:?}"
     );
     let serves = host.app.core.plugins.active("misbehave").unwrap();
@@ -99,7 +99,7 @@ async fn a_rollback_changes_the_kind_of_no_name_that_is_used(on: On) {
     assert!(
         stands[0]
             .what
-            .contains("a converter, and this is an adapter"),
+            .contains("a converter, and this version is an adapter"),
         "{stands:?}"
     );
     let serves = host.app.core.plugins.active("misbehave").unwrap();

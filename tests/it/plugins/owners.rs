@@ -110,7 +110,7 @@ async fn a_name_belongs_to_its_signer(on: On) {
     );
     let unsigned = activate(&host, version("9.9.9"), "upload", &[]).await;
     assert_eq!(words(unsigned), ["new-publisher"]);
-    assert_eq!(serving(&host), Digest::of(&first));
+    assert_eq!(serving(&host), Digest::compute(&first));
 
     // The same key, however it was uploaded.
     let second = signed(&version("1.1.0"), &ours);
@@ -127,7 +127,7 @@ async fn a_name_belongs_to_its_signer(on: On) {
         .app
         .core
         .store
-        .plugin(&Digest::of(&taken))
+        .plugin(&Digest::compute(&taken))
         .await
         .unwrap();
     let publisher = record.unwrap().publisher;
@@ -175,7 +175,7 @@ async fn a_file_of_the_inbox_does_not_take_a_name_over(on: On) {
     activate(&host, real.clone(), key, &[]).await.unwrap();
     let false_one = version("9.9.9");
     deploy::take_in(&host.app.pipeline, false_one.clone(), "grab.wasm").await;
-    assert_eq!(serving(&host), Digest::of(&real));
+    assert_eq!(serving(&host), Digest::compute(&real));
     let refusals = host.app.core.store.refusals().await.unwrap();
     assert_eq!(refusals.len(), 1);
     let reason = &refusals[0].reason;
@@ -202,7 +202,7 @@ async fn an_inbox_file_that_an_operator_accepts_still_belongs_to_the_inbox(on: O
         .unwrap();
     let next = version("1.2.0");
     deploy::take_in(&host.app.pipeline, next.clone(), "misbehave.wasm").await;
-    assert_eq!(serving(&host), Digest::of(&next));
+    assert_eq!(serving(&host), Digest::compute(&next));
     let grabbed = activate(&host, version("1.3.0"), key, &[]).await;
     assert_eq!(words(grabbed), ["new-publisher"]);
 }
@@ -224,7 +224,7 @@ async fn fewer_golden_cases_need_a_yes(on: On) {
     deploy::rollback(&host.app.pipeline, "misbehave")
         .await
         .unwrap();
-    assert_eq!(serving(&host), Digest::of(&one));
+    assert_eq!(serving(&host), Digest::compute(&one));
 }
 
 async fn secrets_in_replies_need_a_yes(on: On) {

@@ -32,7 +32,7 @@ async fn a_prepared_version_is_nowhere_until_it_is_installed_and_serves_when_act
     assert!(before.is_none());
     assert_eq!(
         plugins.active("misbehave").unwrap().digest,
-        Digest::of(&guests::misbehave())
+        Digest::compute(&guests::misbehave())
     );
     let ran = loaded.ran_with(7);
     assert_eq!((&*ran.version, ran.config_version), ("1.0.0", 7));

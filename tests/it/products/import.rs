@@ -221,7 +221,7 @@ async fn a_wrong_line_is_reported_and_does_not_stop_the_others(on: On) {
     assert_eq!(counts(&report), [2, 0, 0, 0, 8]);
     let problems = report["problems"].as_array().unwrap();
     for (problem, (line, part)) in problems.iter().zip([
-        (2, "no JSON object"),
+        (2, "not a JSON object"),
         (3, "externalId is missing"),
         (4, "name is missing"),
         (5, "externalId is a number"),

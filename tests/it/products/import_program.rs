@@ -76,7 +76,7 @@ async fn a_file_is_imported_and_refused_lines_are_reported(on: On) {
     let said = fail(&[&lines, "--replace", "--report", all]);
     for part in [
         "line 2: externalId `3`",
-        "line 3: the line is no JSON",
+        "line 3: the line is not a JSON object",
         "2 lines were refused",
         all,
     ] {

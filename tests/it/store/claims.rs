@@ -65,13 +65,13 @@ pub async fn connections_take_turns_however_much_one_has_waiting(world: &World) 
     let many = crowd(world, 50, now.plus(-10)).await;
     let first = fetched(world, "L1", now.plus(-1)).await;
     let second = fetched(world, "L2", now).await;
-    let taken = claim(world, &Turns::of(4)).await;
+    let taken = claim(world, &Turns::new(4)).await;
     assert_eq!(taken.len(), 4);
     for mine in [first, second, many[0], many[1]] {
         assert!(taken.contains(&mine), "{taken:?}");
     }
     // Alone again, it gets all free places.
-    assert_eq!(claim(world, &Turns::of(4)).await, many[2..6]);
+    assert_eq!(claim(world, &Turns::new(4)).await, many[2..6]);
 }
 
 pub async fn work_that_a_host_holds_counts_for_its_connection(world: &World) {
@@ -221,7 +221,7 @@ pub async fn failed_work_of_a_plugin_is_claimed_for_another_digest_only(world: &
         let held = held.expect("it claims");
         held.iter().map(|held| held.delivery.id).collect::<Vec<_>>()
     };
-    let new = Digest::of(b"2");
+    let new = Digest::compute(b"2");
     assert!(claim("form", ran("1").digest, 10).await.is_empty());
     assert!(claim("other", new.clone(), 10).await.is_empty());
     assert_eq!(claim("form", new.clone(), 1).await, [first.delivery]);

@@ -29,7 +29,7 @@ pub async fn a_host_is_listed_with_its_last_report_until_it_leaves(world: &World
     store.beat(&beat(two, "b")).await.unwrap();
     store.beat(&beat(one, "a")).await.unwrap();
     let mut again = beat(one, "a");
-    let digest = Digest::of(b"1");
+    let digest = Digest::compute(b"1");
     let serves = Serves {
         digest: Some(digest.clone()),
         generation: 7,

@@ -9,7 +9,7 @@ use super::world::*;
 
 pub fn plugin(bytes: &[u8]) -> PluginRecord {
     PluginRecord {
-        digest: Digest::of(bytes),
+        digest: Digest::compute(bytes),
         description: Description {
             name: "form".to_owned(),
             version: "1.0.0".to_owned(),
@@ -39,7 +39,7 @@ pub async fn a_component_comes_back_by_its_digest(world: &World) {
     );
     let wasm = world.store.plugin_wasm(&new.digest).await.unwrap();
     assert_eq!(wasm.as_deref(), Some(&bytes[..]));
-    let unknown = Digest::of(b"other");
+    let unknown = Digest::compute(b"other");
     assert!(world.store.plugin(&unknown).await.unwrap().is_none());
     assert!(world.store.plugin_wasm(&unknown).await.unwrap().is_none());
 }
@@ -82,7 +82,7 @@ pub async fn an_activation_keeps_what_served_before(world: &World) {
 }
 
 pub async fn a_component_that_is_not_stored_cannot_serve(world: &World) {
-    let unknown = Digest::of(b"other");
+    let unknown = Digest::compute(b"other");
     assert!(world.store.activate("form", &unknown, START).await.is_err());
     assert!(world.store.activations().await.unwrap().is_empty());
 }
@@ -91,7 +91,7 @@ pub async fn the_newest_hundred_refusals_are_kept(world: &World) {
     for number in 0..103 {
         let refusal = Refusal {
             origin: format!("{number}.wasm"),
-            digest: Some(Digest::of(b"x")),
+            digest: Some(Digest::compute(b"x")),
             reason: "no component".to_owned(),
             at: START,
         };

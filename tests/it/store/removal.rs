@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;
 
+use super::deals::noting::note_answer;
 use super::deals::{acme, claim, past, patch, wish};
 use super::messages::*;
 use super::world::*;
@@ -218,6 +219,7 @@ async fn live(world: &World, new: fn(&World, &str) -> NewLead, name: &str, phone
             description: Some(format!("{name} will come")),
             metadata: Map::new(),
             idempotency: None,
+            answer: note_answer,
         }))])
         .await;
     let of_two = bring(world, name, vec![fetch(world.fetch(&external_id(name, 2)))]).await;
@@ -287,7 +289,7 @@ async fn live(world: &World, new: fn(&World, &str) -> NewLead, name: &str, phone
     let event = event(line(world), Event::Inbound(Box::new(reply)));
     bring(world, name, vec![event]).await;
     let change = DealPatch {
-        stage: leadhost::domain::deal::Stage::of("transferred"),
+        stage: leadhost::domain::deal::Stage::from_text("transferred"),
         ..wish(by, deal)
     };
     patch(world, change).await;

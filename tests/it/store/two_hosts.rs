@@ -192,7 +192,7 @@ async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
                 let mut taken = Vec::new();
                 loop {
                     let jobs = host
-                        .claim(&leadhost::store::Turns::of(7), now, until)
+                        .claim(&leadhost::store::Turns::new(7), now, until)
                         .await
                         .expect("it claims");
                     if jobs.is_empty() {

@@ -287,7 +287,7 @@ impl World {
     pub async fn claim(&self, limit: u32) -> Vec<Job> {
         let until = self.now().plus(Micros::MINUTE);
         self.store
-            .claim(&Turns::of(limit), self.now(), until)
+            .claim(&Turns::new(limit), self.now(), until)
             .await
             .expect("it claims")
     }
@@ -364,7 +364,7 @@ pub fn ran(version: &str) -> RanWith {
     RanWith {
         plugin: "form".to_owned(),
         version: version.to_owned(),
-        digest: Digest::of(version.as_bytes()),
+        digest: Digest::compute(version.as_bytes()),
         contract: "leadhost:converter@1.0.0".to_owned(),
         config_version: 1,
     }

@@ -200,7 +200,7 @@ fn a_start_names_the_file_that_is_no_certificate() {
     files.write("cert.pem", "none");
     check(&[
         "server.tls_certificate = ",
-        "cert.pem is no PEM file with certificates",
+        "cert.pem is not a PEM file with certificates",
     ]);
     std::fs::remove_file(files.path("key.pem")).expect("removed");
     check(&["cannot read server.tls_key = ", "key.pem"]);

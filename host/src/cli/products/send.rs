@@ -200,7 +200,7 @@ impl AllRefused {
                         continue;
                     }
                     format!(
-                        "externalId `{}` is on line {first} already, which counts",
+                        "externalId `{}` is already on line {first}, which is used",
                         product.external_id
                     )
                 }

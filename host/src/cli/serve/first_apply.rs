@@ -16,7 +16,7 @@ use crate::cli::client::KEY_FILE;
 use crate::cli::failure::Failure;
 use crate::cli::workspace_file;
 use crate::domain::connection::{Connection, ConnectionKind};
-use crate::domain::exchange::SenderCheck;
+use crate::domain::exchange::{Place, Scheme, SenderCheck};
 use crate::domain::key::KeyKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::apply::{ApplyError, KeyRequest, Report, apply, mint};
@@ -240,14 +240,14 @@ async fn checks(pipeline: &Arc<Pipeline>, connection: &Connection) -> Vec<Sender
 /// Returns the header that satisfies a check, unless it depends on the request.
 fn fixed_header(check: &SenderCheck, secrets: &Secrets) -> Option<(String, String)> {
     let secret = secrets.get(&check.secret)?;
-    if check.proof.place != "header" {
+    if check.proof.place != Place::Header {
         return None;
     }
-    let value = match check.scheme.as_str() {
-        "basic" => format!("Basic {}", STANDARD.encode(secret)),
-        "bearer" => format!("Bearer {secret}"),
-        "equals" => format!("{}{secret}", check.prefix),
-        _ => return None,
+    let value = match check.scheme {
+        Scheme::Basic => format!("Basic {}", STANDARD.encode(secret)),
+        Scheme::Bearer => format!("Bearer {secret}"),
+        Scheme::Equals => format!("{}{secret}", check.prefix),
+        Scheme::HmacSha256 | Scheme::HmacSha1 => return None,
     };
     Some((check.proof.name.clone(), value))
 }
@@ -255,19 +255,19 @@ fn fixed_header(check: &SenderCheck, secrets: &Secrets) -> Option<(String, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::Location;
+    use crate::domain::exchange::{Encoding, Location};
 
     #[test]
     fn a_fixed_proof_is_a_header_and_a_signature_is_not() {
-        let check = |scheme: &str, prefix: &str, expect: Option<&str>| {
+        let check = |scheme: Scheme, prefix: &str, expect: Option<&str>| {
             let check = SenderCheck {
                 secret: "s".to_owned(),
-                scheme: scheme.to_owned(),
+                scheme,
                 proof: Location {
-                    place: "header".to_owned(),
+                    place: Place::Header,
                     name: "X-Proof".to_owned(),
                 },
-                encoding: String::new(),
+                encoding: Encoding::Hex,
                 prefix: prefix.to_owned(),
                 timestamp_header: String::new(),
                 tolerance_seconds: 0,
@@ -283,9 +283,9 @@ mod tests {
                 "{scheme}"
             );
         };
-        check("basic", "", Some("Basic dXNlcjpwdw=="));
-        check("bearer", "", Some("Bearer user:pw"));
-        check("equals", "token ", Some("token user:pw"));
-        check("hmac-sha256", "", None);
+        check(Scheme::Basic, "", Some("Basic dXNlcjpwdw=="));
+        check(Scheme::Bearer, "", Some("Bearer user:pw"));
+        check(Scheme::Equals, "token ", Some("token user:pw"));
+        check(Scheme::HmacSha256, "", None);
     }
 }

@@ -220,7 +220,7 @@ async fn open(config: Config) -> Result<App, Failure> {
     let clock = Arc::new(SystemClock);
     // Opening the store takes the lock of the folder, so it comes before everything else there.
     let store = async {
-        let location = store::Location::of(&config.store)?;
+        let location = store::Location::from_config(&config.store)?;
         store::open_remembered(&location, clock.clone(), &folder).await
     };
     let store = store

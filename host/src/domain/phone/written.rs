@@ -1,18 +1,20 @@
-//! A phone as people, spreadsheets, forms and providers write it, read as digits.
+//! Reads a phone as people, spreadsheets, forms and providers write it into digits.
 //!
-//! Nothing here knows which numbers exist. A text that is masked, that is an
-//! e-mail address, or in which letters stand where digits should, is no phone.
+//! This module does not know which numbers exist. A text that is masked, that is an e-mail
+//! address, or that has letters in place of digits is not a phone.
 
-/// Characters that are looked at; a phone with its label and extension has some forty.
+/// The number of characters that are read; a phone with its label and extension has about
+/// forty.
 pub const MAX_CHARACTERS: usize = 64;
 
 /// The digits of one number.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Written {
     pub digits: String,
-    /// It was written with `+`, with 00, or in a form that always has the country code.
+    /// It was written with `+`, with 00, or in a form that always includes the country
+    /// code.
     pub international: bool,
-    /// Digits of the first group, where there are several.
+    /// Digits of the first group, if there are several groups.
     pub first_group: usize,
 }
 
@@ -21,13 +23,13 @@ const ENOUGH: usize = 8;
 /// E.164 has 15; a trunk prefix and a carrier's code may come before.
 const MAX_DIGITS: usize = 20;
 
-/// The text trimmed and cut.
+/// Trims and cuts the text.
 pub fn bounded(raw: &str) -> String {
     let cut: String = raw.trim().chars().take(MAX_CHARACTERS).collect();
     cut.trim_end().to_owned()
 }
 
-/// The first number of a text.
+/// Reads the first number of a text.
 pub fn read(raw: &str) -> Option<Written> {
     let text: String = raw
         .chars()
@@ -53,7 +55,7 @@ pub fn read(raw: &str) -> Option<Written> {
     })
 }
 
-/// Digits, spaces and dashes of any script as ASCII; marks that are not seen are left out.
+/// Maps digits, spaces and dashes of any script to ASCII; invisible marks are left out.
 pub fn plain(character: char) -> Option<char> {
     let digit = |zero: char| {
         char::from_digit(u32::from(character) - u32::from(zero), 10).unwrap_or(character)
@@ -74,8 +76,7 @@ pub fn plain(character: char) -> Option<char> {
     })
 }
 
-/// The text without what programs put around a number, and whether that says
-/// that the number has its country code.
+/// Strips what programs put around a number. Returns whether that implies a country code.
 fn without_envelope(text: &str) -> Option<(String, bool)> {
     let mut text = text;
     let mut international = false;
@@ -97,26 +98,26 @@ fn without_envelope(text: &str) -> Option<(String, bool)> {
         }
     }
     if let Some((user, server)) = text.split_once('@') {
-        // Groups, hidden ids and e-mail addresses have an at too.
+        // Groups, hidden ids and e-mail addresses also contain an at sign.
         if !["s.whatsapp.net", "c.us"].contains(&server.trim()) {
             return None;
         }
-        // Behind the colon is the person's device.
+        // The part after the colon is the person's device.
         text = user.split(':').next().unwrap_or_default();
         international = true;
     }
-    // A spreadsheet that took it for a number with decimals.
+    // A spreadsheet stored the number with decimals.
     if let Some(whole) = text.strip_suffix(".0")
         && whole.bytes().all(|byte| byte.is_ascii_digit())
     {
         text = whole;
     }
-    // The carrier's place in a trunk prefix: 0xx11.
+    // The placeholder of the carrier in a trunk prefix: 0xx11.
     Some((text.replacen("0xx", "", 1), international))
 }
 
-/// The digits up to the first sign that something else follows, and whether a
-/// plus stands before them.
+/// Returns the digits before the first sign that other text follows, and whether a plus
+/// precedes them.
 fn first_number(text: &str) -> Option<(String, bool)> {
     if text.starts_with('<') || text.contains(['*', '•', '●', '…']) || text.contains("xx") {
         return None;

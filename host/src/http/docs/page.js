@@ -1,10 +1,10 @@
 // Shows openapi.json: its operations, what they take, what they answer, and a
 // form to call each. Everything is put into the page as text, never as markup.
-// Nothing is called before somebody presses the button, which waits for a key.
+// An operation is called only when the reader presses its button, which waits for a key.
 "use strict";
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
-// Deeper than any schema of ours; what names itself would never end.
+// Deeper than any schema of the document: without a bound, a recursive one would never end.
 const DEPTH = 8;
 
 let api = {};

@@ -1,6 +1,6 @@
-//! `/channel-webhook/{instance}/{token}`: what a channel's provider sends, and
-//! the handshakes by which it makes sure of the address. The token is what
-//! cannot be guessed; the instance is there for people, and must be the token's.
+//! `/channel-webhook/{instance}/{token}`: webhooks of a channel's provider, and the handshakes
+//! by which it verifies the address. The token cannot be guessed. The instance is there for
+//! readers, and has to be the token's.
 
 use hyper::StatusCode;
 
@@ -12,8 +12,12 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline::intake::Address;
 
-/// Takes a webhook in. A provider looks at the status only: without a reply of
-/// the adapter the answer is empty.
+/// Takes a webhook in. Providers look only at the status: the answer is empty unless the
+/// adapter composes a reply.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] for an unknown address, and the errors of a delivery.
 pub async fn receive(
     call: &Call<'_>,
     instance: &str,
@@ -27,7 +31,11 @@ pub async fn receive(
     })
 }
 
-/// Answers a provider's GET.
+/// Answers a provider's handshake.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] for an unknown address, and the errors of a handshake.
 pub async fn handshake(call: &Call<'_>, instance: &str, token: &str) -> Result<Reply, ApiError> {
     ingest::answer_handshake(call, address(instance, token)?).await
 }

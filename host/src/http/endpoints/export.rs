@@ -1,10 +1,10 @@
-//! `GET /v1/export/{entity}`: the rows of a workspace that changed, in pages; and
-//! `GET /v1/export/{entity}/ids`: which rows there are, by which who keeps a copy
-//! finds what is gone. The second is read from an index, without the rows.
+//! `GET /v1/export/{entity}`: the changed rows of a workspace, in pages. `GET
+//! /v1/export/{entity}/ids`: the ids of the existing rows, by which a client finds the removed
+//! rows in its copy. It is read from an index, without the rows.
 //!
-//! Rows come in the order of their stamps. `updated_since` is inclusive, so a
-//! client that passes on the greatest stamp it has seen misses nothing. What
-//! changes during a pull is above its bound and comes with the next one.
+//! Rows are ordered by their stamps. `updated_since` is inclusive, so a client that passes on
+//! the greatest stamp it has seen misses nothing. A row that changes during a pull lies above
+//! the pull's bound, and the next pull returns it.
 
 use crate::domain::row::Entity;
 use crate::http::auth::WorkspaceCaller;
@@ -15,6 +15,10 @@ use crate::http::query::Query;
 use crate::http::reply::Reply;
 use crate::limits;
 
+/// # Errors
+///
+/// [`ApiError::NotFound`] for an unknown entity, [`ApiError::BadRequest`] for an invalid
+/// parameter, and [`ApiError::Store`] if the store cannot be read.
 pub async fn page(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
@@ -24,6 +28,9 @@ pub async fn page(
     answer(call, caller, feed).await
 }
 
+/// # Errors
+///
+/// As for [`page`].
 pub async fn ids(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
@@ -34,10 +41,10 @@ pub async fn ids(
 }
 
 fn entity_of(text: &str) -> Result<Entity, ApiError> {
-    Entity::of(text).ok_or_else(|| {
+    Entity::from_text(text).ok_or_else(|| {
         let known = Entity::EXPORTED.map(Entity::as_str).join(", ");
         ApiError::NotFound(format!(
-            "There is no such entity to export; there are {known}."
+            "There is no such entity to export; use one of {known}."
         ))
     })
 }

@@ -1,6 +1,5 @@
-//! `GET /health/live`, `GET /health/ready` and `GET /metrics`. Live: the process
-//! answers. Ready: it can do its work and is not about to stop; what is missing
-//! is named.
+//! `GET /health/live`, `GET /health/ready` and `GET /metrics`. Live: the process answers.
+//! Ready: it can do its work and is not about to stop; otherwise the answer names the reasons.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -22,6 +21,9 @@ pub fn live() -> Reply {
     reply::bytes_of(StatusCode::OK, reply::JSON, r#"{"status":"live"}"#)
 }
 
+/// # Errors
+///
+/// [`ApiError::Internal`] if the answer cannot be serialised, which only a defect causes.
 pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
     let http = call.http;
     let mut reasons: Vec<Cow<'_, str>> = Vec::new();
@@ -64,8 +66,8 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
     Ok(reply)
 }
 
-/// Why the last commit failed, unless the store can be written to by now: a host that
-/// nobody sends anything to would never find out by itself.
+/// Returns why the last commit failed, unless the store can be written to by now. It tries a
+/// write, since a host without requests would never notice the recovery.
 async fn cannot_write(http: &Http) -> Option<String> {
     let reason = http.core.writer.trouble()?;
     if http.core.store.outage().is_some() {
@@ -82,8 +84,8 @@ async fn cannot_write(http: &Http) -> Option<String> {
     }
 }
 
-/// Whether the disk has room for what the next minutes bring. A disk that
-/// cannot be asked is taken for one that has.
+/// Returns whether the disk has room for what the next minutes bring. If the disk cannot be
+/// queried, it counts as having room.
 fn has_room(folder: &std::path::Path) -> bool {
     rustix::fs::statvfs(folder).map_or(true, |disk| {
         disk.f_bavail.saturating_mul(disk.f_frsize) >= limits::DISK_RESERVE_BYTES
@@ -94,20 +96,28 @@ pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
     let http = call.http;
     http.core
         .metrics
-        .store(http.core.store.outage().is_none(), http.core.store.pool());
-    http.core.metrics.serves(&http.pipeline.fleet.serves());
-    http.core.metrics.egress(http.core.egress.connections());
+        .store
+        .state(http.core.store.outage().is_none(), http.core.store.pool());
     http.core
         .metrics
+        .fleet
+        .serves(&http.pipeline.fleet.serves());
+    http.core
+        .metrics
+        .egress
+        .connections(http.core.egress.connections());
+    http.core
+        .metrics
+        .plugins
         .circuits(http.core.plugins.open_breakers().len());
-    // Without the store the other numbers still tell what is wrong.
+    // Without the store, the other metrics still help to find the cause.
     let patience = Duration::from_secs(limits::READY_SECONDS);
     match timeout(patience, of_the_store(http)).await {
         Ok(Err(error)) if !error.is_told() => {
-            tracing::warn!(%error, "the store's numbers could not be read");
+            tracing::warn!(%error, "metrics of the store not read");
         }
         Ok(_) => {}
-        Err(_) => tracing::warn!("the store's numbers could not be read in time"),
+        Err(_) => tracing::warn!("metrics of the store not read in time"),
     }
     Ok(reply::bytes_of(
         StatusCode::OK,
@@ -118,7 +128,10 @@ pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
 
 async fn of_the_store(http: &Http) -> Result<(), StoreError> {
     let backlog = http.core.store.backlog().await?;
-    http.core.metrics.backlog(&backlog, http.core.clock.now());
+    http.core
+        .metrics
+        .intake
+        .backlog(&backlog, http.core.clock.now());
     if http.core.store.is_shared() {
         let (hosts, activations) = (
             http.core.store.hosts().await?,
@@ -129,9 +142,12 @@ async fn of_the_store(http: &Http) -> Result<(), StoreError> {
             .map(|activation| fleet::where_it_serves(&hosts, activation).1.len())
             .sum();
         let alive = hosts.iter().filter(|host| host.alive).count();
-        http.core.metrics.fleet(alive, behind);
+        http.core.metrics.fleet.hosts(alive, behind);
     }
     let rollups = http.core.store.rollup_status().await?;
-    http.core.metrics.rollups(&rollups, http.core.clock.now());
+    http.core
+        .metrics
+        .analytics
+        .rollups(&rollups, http.core.clock.now());
     Ok(())
 }

@@ -1,9 +1,6 @@
-//! One operation, one file. To add one: a case in `route.rs` (group, match,
-//! name), an arm in `router.rs`, a file here whose function takes the [`Call`]
-//! and the proof of its group, its description in `http/openapi`, and tests in
-//! `tests/it` that try what it refuses.
-//!
-//! [`Call`]: super::call::Call
+//! One operation, one file; the small verbs of one resource (list, pause, resume) share a file.
+//! `ARCHITECTURE.md` has the recipe for adding an endpoint. An endpoint imports no other one, except
+//! as `tests/it/layers.rs` lists.
 
 pub mod admin;
 pub mod analytics;

@@ -1,9 +1,9 @@
-//! `GET /products-by-name`: the workspace's products whose names are like a term,
-//! the likest first, in pages.
+//! `GET /products-by-name`: the workspace's products whose names are similar to a term, the
+//! most similar first, in pages.
 //!
-//! What is like what `search/` says; it is searched in memory. Names and
-//! descriptions are the store's, read for the page that is shown: a product that
-//! went meanwhile is left out of it, and the counts are of a second ago.
+//! `search/` determines the similarity, in memory. Names and descriptions are read from the
+//! store for the page that is shown. A product that was removed meanwhile is left out of the
+//! page, and the counts may be a second old.
 
 use std::collections::HashMap;
 
@@ -50,6 +50,10 @@ struct Pagination {
     has_previous_page: bool,
 }
 
+/// # Errors
+///
+/// [`ApiError::BadRequest`] for an invalid parameter, [`ApiError::Overloaded`] if the products
+/// cannot be searched now, and [`ApiError::Store`] if the store cannot be read.
 pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiError> {
     let query = call.query();
     let term = term(&query)?;
@@ -78,11 +82,11 @@ impl From<SearchError> for ApiError {
         match error {
             SearchError::Store(error) => Self::Store(error),
             SearchError::TooLarge => Self::Overloaded {
-                what: "The workspace has more products than the service has memory to search: its operator can give it more.",
+                what: "The workspace has more products than the service has memory to search; its operator can give it more memory.",
                 retry_after: 60,
             },
             SearchError::Late => Self::Overloaded {
-                what: "The products are being made ready for searching; come again.",
+                what: "The products are being prepared for searching; try again.",
                 retry_after: 5,
             },
             SearchError::Ended(error) => Self::internal(error),
@@ -105,14 +109,14 @@ fn term(query: &Query<'_>) -> Result<Term, ApiError> {
     })
 }
 
-/// More than any reader's number takes is as good as this.
+/// A greater page number counts as this one. It fits the integers of every client.
 const LAST_PAGE: u64 = i64::MAX as u64;
 
 fn page(query: &Query<'_>) -> Result<u64, ApiError> {
     let Some(text) = query.get("page") else {
         return Ok(1);
     };
-    // What is too long for a number is past the last page, too.
+    // A number with too many digits is past the last page, too.
     let page = is_number(text).then(|| text.parse().unwrap_or(LAST_PAGE).min(LAST_PAGE));
     page.filter(|page| *page >= 1)
         .ok_or_else(|| ApiError::BadRequest("`page` is not a whole number from 1 on.".to_owned()))
@@ -122,13 +126,13 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// More than a page has is a page.
+/// Reads the page size. A greater size counts as the greatest one.
 fn size(query: &Query<'_>) -> Result<usize, ApiError> {
     let Some(text) = query.get("size") else {
         return Ok(limits::SEARCH_PAGE_DEFAULT);
     };
     let size = if is_number(text) {
-        // What is too long for a number is more than a page, too.
+        // A number with too many digits is greater than the greatest page, too.
         text.parse().unwrap_or(usize::MAX)
     } else {
         0
@@ -193,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_page_fits_its_number() {
+    fn pagination_fits_the_page_number() {
         let check = |page, total, pages, next, previous| {
             let expect = Pagination {
                 page,

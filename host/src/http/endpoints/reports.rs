@@ -1,12 +1,16 @@
-//! `GET /v1/reports/{report}`: rows for people who look after operations. The
-//! only one is `message_errors`, what the channels failed to deliver.
+//! `GET /v1/reports/{report}`: rows for people who look after operations. The only report is
+//! `message_errors`: the messages that channels failed to deliver.
 //!
-//! The window is over `cursor_at`: `updated_since` (inclusive) is asked for,
-//! `to` (exclusive) is now unless it is given, and the two are at most 31 days
-//! apart. A cursor has all that in it, filters too. All filters hold together;
-//! one whose value can be nobody's matches nothing.
+//! The window is over `cursor_at`: `updated_since` (inclusive) is required, `to` (exclusive) is
+//! now unless it is given, and the two are at most 31 days apart. A cursor holds the window and
+//! the filters by their names. Filters are combined with "and"; a filter with a value that no row
+//! can have matches nothing.
 
-use crate::domain::cursor::LONGEST_FILTER;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::cursor::{BrokenCursor, LONGEST_FILTER};
 use crate::domain::id::AgentId;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
@@ -19,10 +23,10 @@ use crate::http::reply::Reply;
 use crate::limits;
 use crate::store::{ExportPage, MessageErrorFilter};
 
-/// The longest window.
+/// The longest window, in microseconds.
 const WINDOW: i64 = 31 * Micros::DAY;
 
-/// Without `to` a client that asks for 31 days need not ask within a moment.
+/// Added to the window if `to` is left out: now has moved on when the request arrives.
 const SLACK: i64 = Micros::HOUR;
 
 const FILTERS: [&str; 5] = [
@@ -33,6 +37,12 @@ const FILTERS: [&str; 5] = [
     "error_code",
 ];
 
+/// Answers with a page of the report.
+///
+/// # Errors
+///
+/// 404 for another report, 400 for a window, a cursor or filters that do not hold, and the
+/// errors of the store.
 pub async fn page(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
@@ -47,17 +57,18 @@ pub async fn page(
     let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
     let store = &*call.http.core.store;
     let feed = Feed::Rows(Entity::MessageErrors);
-    let pull = match Pull::of_cursor(&query, caller, store, feed)? {
+    let given = Filters::from_query(&query, &FILTERS);
+    let (pull, filters) = match Pull::of_cursor(&query, caller, store, feed)? {
         Some(pull) => {
-            same_filters(&query, &pull.filter)?;
-            pull
+            let own = Filters::from_cursor(&pull.filter, &FILTERS)?;
+            (pull, own.unless_others(&given)?)
         }
         None => {
             let (after, upper) = window(&query, call.http.core.clock.now())?;
-            Pull::new(feed, after, upper, words(given(&query)))
+            (Pull::new(feed, after, upper, given.to_cursor()), given)
         }
     };
-    let page = match read(&pull.filter) {
+    let page = match filters.meaning() {
         Some(filter) => {
             store
                 .message_errors(caller.scope(), &filter, pull.after, pull.upper, limit)
@@ -93,63 +104,78 @@ fn window(query: &Query<'_>, now: Micros) -> Result<(i64, Option<i64>), ApiError
     Ok((feed::from(since), to.map(feed::from)))
 }
 
-/// What each filter is asked to be, in the order of [`FILTERS`].
-type Given<'q> = [Option<&'q str>; FILTERS.len()];
+/// What each filter has to be, by the filter's name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Filters(BTreeMap<String, String>);
 
-fn given<'q>(query: &'q Query<'_>) -> Given<'q> {
-    FILTERS.map(|name| query.get(name))
+impl Filters {
+    /// Those of `names` that the query has.
+    fn from_query(query: &Query<'_>, names: &[&str]) -> Self {
+        let given = names.iter().filter_map(|name| {
+            let value = query.get(name)?;
+            Some(((*name).to_owned(), value.to_owned()))
+        });
+        Self(given.collect())
+    }
+
+    /// Those that a cursor holds. A filter that came after the cursor is not in it, and does not
+    /// narrow its rows.
+    ///
+    /// # Errors
+    ///
+    /// 400 if the text cannot be read, or names a filter that is not among `names`.
+    fn from_cursor(text: &str, names: &[&str]) -> Result<Self, ApiError> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        let read: Option<Self> = serde_json::from_str(text).ok();
+        read.filter(|read| read.0.keys().all(|name| names.contains(&name.as_str())))
+            .ok_or_else(|| ApiError::BadRequest(format!("{BrokenCursor}.")))
+    }
+
+    /// As a cursor holds them: empty for none.
+    fn to_cursor(&self) -> String {
+        if self.0.is_empty() {
+            return String::new();
+        }
+        serde_json::to_string(self).expect("texts are always JSON")
+    }
+
+    /// A cursor's own filters hold; a request that names filters again has to name the same.
+    fn unless_others(self, given: &Self) -> Result<Self, ApiError> {
+        if given.0.is_empty() || *given == self {
+            return Ok(self);
+        }
+        Err(ApiError::BadRequest(
+            "The cursor belongs to other filters; start without it.".to_owned(),
+        ))
+    }
+
+    /// What the store looks for. `None`: no row can match.
+    fn meaning(&self) -> Option<MessageErrorFilter> {
+        // A filter that no cursor can hold must not have a second page.
+        if self.to_cursor().len() > LONGEST_FILTER {
+            return None;
+        }
+        let text = |name: &str| self.0.get(name).map(String::as_str);
+        let short = |name: &str| match text(name) {
+            Some(text) if text.len() > LONGEST || text.contains('\0') => None,
+            found => Some(found.map(str::to_owned)),
+        };
+        Some(MessageErrorFilter {
+            deal: text("deal_id").map(str::parse).transpose().ok()?,
+            conversation: text("conversation_id").map(str::parse).transpose().ok()?,
+            agent: text("agent_id")
+                .map(|text| text.parse().map(AgentId))
+                .transpose()
+                .ok()?,
+            external_id: short("external_id")?,
+            error_code: short("error_code")?,
+        })
+    }
 }
 
-/// As cursors hold them: empty for none.
-fn words(given: Given<'_>) -> String {
-    if given.iter().all(Option::is_none) {
-        return String::new();
-    }
-    serde_json::to_string(&given).expect("texts are always JSON")
-}
-
-/// A cursor's own filters hold; who names them again names the same.
-fn same_filters(query: &Query<'_>, own: &str) -> Result<(), ApiError> {
-    let given = given(query);
-    if given.iter().all(Option::is_none) || words(given) == own {
-        return Ok(());
-    }
-    Err(ApiError::BadRequest(
-        "The cursor belongs to other filters; start without it.".to_owned(),
-    ))
-}
-
-/// None: nothing can match.
-fn read(words: &str) -> Option<MessageErrorFilter> {
-    if words.is_empty() {
-        return Some(MessageErrorFilter::default());
-    }
-    // What no cursor could hold must not have a second page.
-    if words.len() > LONGEST_FILTER {
-        return None;
-    }
-    let given: [Option<String>; FILTERS.len()] = serde_json::from_str(words).ok()?;
-    let [deal, conversation, agent, external_id, error_code] = given;
-    let within = |text: &Option<String>| {
-        text.as_deref()
-            .is_none_or(|text| text.len() <= LONGEST && !text.contains('\0'))
-    };
-    if !within(&external_id) || !within(&error_code) {
-        return None;
-    }
-    Some(MessageErrorFilter {
-        deal: deal.map(|text| text.parse()).transpose().ok()?,
-        conversation: conversation.map(|text| text.parse()).transpose().ok()?,
-        agent: agent
-            .map(|text| text.parse().map(AgentId))
-            .transpose()
-            .ok()?,
-        external_id,
-        error_code,
-    })
-}
-
-/// Bytes of an id or a code of a channel: no longer one is stored.
+/// Most bytes of an id or a code of a channel: the store has no longer one.
 const LONGEST: usize = 1_024;
 
 fn nothing(pull: &Pull) -> ExportPage {
@@ -188,11 +214,17 @@ mod tests {
         check("updated_since=2030-02-20&to=", false);
     }
 
+    fn given(text: &str) -> Filters {
+        Filters::from_query(&Query::parse(text), &FILTERS)
+    }
+
     #[test]
-    fn filters_go_into_a_cursor_and_out_of_it() {
+    fn filters_are_the_same_after_a_cursor() {
         let check = |text: &str, expect: Option<MessageErrorFilter>| {
-            let query = Query::parse(text);
-            assert_eq!(read(&words(given(&query))), expect, "{text}");
+            let given = given(text);
+            assert_eq!(given.meaning(), expect, "{text}");
+            let read = Filters::from_cursor(&given.to_cursor(), &FILTERS);
+            assert_eq!(read.ok(), Some(given), "{text}");
         };
         let none = MessageErrorFilter::default;
         check("colour=red", Some(none()));
@@ -204,33 +236,51 @@ mod tests {
                 ..none()
             }),
         );
-        for nobody in [
+        for no_row in [
             "deal_id=",
             "deal_id=7",
             "agent_id=bot",
             "conversation_id=x",
             "external_id=%00",
         ] {
-            check(nobody, None);
+            check(no_row, None);
         }
-        // A number all the same, but no cursor has room for it.
+        // A valid number, but no cursor has room for it.
         check(&format!("agent_id={}7", "0".repeat(5_000)), None);
     }
 
     #[test]
+    fn an_old_cursor_is_read_after_a_filter_was_added() {
+        let old = given("error_code=1&agent_id=7");
+        let more: Vec<&str> = FILTERS.into_iter().chain(["channel"]).collect();
+        let read = Filters::from_cursor(&old.to_cursor(), &more).expect("it is read");
+        assert_eq!(read, old);
+        assert_eq!(read.meaning(), old.meaning());
+    }
+
+    #[test]
+    fn an_unreadable_cursor_is_refused_and_never_an_empty_page() {
+        for text in [
+            r#"{"channel":"sms"}"#,
+            r#"[null,null,"7",null,null]"#,
+            r#"{"agent_id":7}"#,
+            "agent_id",
+        ] {
+            let read = Filters::from_cursor(text, &FILTERS);
+            assert!(matches!(read, Err(ApiError::BadRequest(_))), "{text}");
+        }
+    }
+
+    #[test]
     fn a_cursor_keeps_its_own_filters() {
-        let own = words(given(&Query::parse("error_code=1")));
-        let check = |text: &str, expect: bool| {
-            assert_eq!(
-                same_filters(&Query::parse(text), &own).is_ok(),
-                expect,
-                "{text}"
-            );
+        let check = |own: &str, text: &str, expect: bool| {
+            let kept = given(own).unless_others(&given(text));
+            assert_eq!(kept.is_ok(), expect, "{own} and {text}");
         };
-        check("", true);
-        check("error_code=1", true);
-        check("error_code=2", false);
-        check("error_code=1&agent_id=1", false);
-        assert!(same_filters(&Query::parse("agent_id=1"), "").is_err());
+        check("error_code=1", "", true);
+        check("error_code=1", "error_code=1", true);
+        check("error_code=1", "error_code=2", false);
+        check("error_code=1", "error_code=1&agent_id=1", false);
+        check("", "agent_id=1", false);
     }
 }

@@ -1,4 +1,4 @@
-//! `GET /v1/whoami`: which workspace a key belongs to.
+//! `GET /v1/whoami`: the workspace of a key.
 
 use hyper::StatusCode;
 use serde::Serialize;
@@ -11,11 +11,14 @@ use crate::http::reply::{self, Reply};
 
 #[derive(Serialize, ToSchema)]
 pub struct Whoami<'a> {
-    /// The id: what the rows of an export call `workspace_id`.
+    /// The id, which the rows of an export call `workspace_id`.
     workspace: WorkspaceId,
     workspace_name: &'a str,
 }
 
+/// # Errors
+///
+/// [`ApiError::Internal`] if the answer cannot be serialised, which only a defect causes.
 pub fn show(caller: &WorkspaceCaller) -> Result<Reply, ApiError> {
     let workspace = caller.workspace();
     let body = Whoami {

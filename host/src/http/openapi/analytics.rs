@@ -1,11 +1,9 @@
-//! `/v1/analytics`: what was counted of a workspace's conversations and tickets, and
-//! until when.
+//! `/v1/analytics`: counts of a workspace's conversations and tickets, and how fresh they are.
 
 use serde_json::{Map, Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use crate::http::terms::{one_of, pattern, time, word};
 use crate::domain::analytics::{Granularity, MetricSet};
 use crate::domain::workspace::AgentKind;
 use crate::domain::zone;
@@ -13,6 +11,7 @@ use crate::http::endpoints::analytics::freshness::Freshness;
 use crate::http::error::Family;
 use crate::http::lines::NDJSON;
 use crate::http::route::Access;
+use crate::http::terms::{one_of, pattern, time, word};
 use crate::limits;
 
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
@@ -20,7 +19,8 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     counts.into_iter().chain([freshness(schemas)]).collect()
 }
 
-/// What a set is called here: path, operation, title, row, answer.
+/// Returns the document's names for a metric set: path, operation id, summary, row schema,
+/// answer schema.
 fn names(set: MetricSet) -> [&'static str; 5] {
     match set {
         MetricSet::Conversations => [
@@ -44,10 +44,11 @@ fn counts(schemas: &mut Schemas, set: MetricSet) -> Operation {
     let [path, id, summary, row_name, answer_name] = names(set);
     let row = schemas.written(row_name, row(set));
     let answer = schemas.written(answer_name, answer(&row));
-    let begin = "What a row counts began in its period, whatever came of it later: so no other measure is above the \
-         first. A period is named by its first local day; periods and combinations without any are left out. Agents \
-         that are the workspace's own are left out unless `agent_type` or `agent_id` is named. Lists are separated by \
-         commas. Send the `ETag` of the last answer as `If-None-Match`: while nothing has changed it is answered 304.";
+    let begin = "A row counts conversations or tickets that began in its period, whatever came of them later, so no other measure \
+         exceeds the first. A period is named by its first local day. Periods and combinations without counts are left \
+         out. The workspace's own (internal) agents are left out unless `agent_type` or `agent_id` is given. Lists are \
+         separated by commas. Send the `ETag` of the last answer as `If-None-Match`: while nothing has changed, the \
+         answer is 304.";
     let granularities = Granularity::ALL.map(Granularity::as_str);
     let operation = of(path)
         .named(id, "data", summary)
@@ -55,14 +56,14 @@ fn counts(schemas: &mut Schemas, set: MetricSet) -> Operation {
         .parameter(Parameter::path(
             "granularity",
             one_of(&granularities, ""),
-            "How long a period is; weeks begin on Monday.",
+            "The length of a period. Weeks begin on Monday.",
         ))
         .parameter(
             Parameter::query(
                 "from",
                 time(""),
-                "The lower bound, inclusive: a local day of `tz`, or a time with its offset, taken down to a quarter of \
-                 an hour. Left out: the local day 30 days ago. Not before 1980.",
+                "The lower bound, inclusive: a local day of `tz`, or a time with its offset, rounded down to a quarter \
+                 of an hour. Default: the local day 30 days ago. Not before 1980.",
             )
             .example("2026-03-01"),
         )
@@ -70,7 +71,7 @@ fn counts(schemas: &mut Schemas, set: MetricSet) -> Operation {
             Parameter::query(
                 "to",
                 time(""),
-                "The upper bound, exclusive, taken up to a quarter of an hour. Left out: now.",
+                "The upper bound, exclusive, rounded up to a quarter of an hour. Default: now.",
             )
             .example("2031-03-31T12:15:30Z"),
         )
@@ -79,7 +80,7 @@ fn counts(schemas: &mut Schemas, set: MetricSet) -> Operation {
                 "tz",
                 word(),
                 &format!(
-                    "The zone of the days, by its name in the IANA database. Left out: {}.",
+                    "The time zone of the days, by its IANA name. Default: {}.",
                     zone::DEFAULT
                 ),
             )
@@ -89,30 +90,35 @@ fn counts(schemas: &mut Schemas, set: MetricSet) -> Operation {
             Parameter::query(
                 "group_by",
                 listed("(agent_type|agent_id|source)"),
-                "By what rows are told apart beside their period; each is a member of the rows.",
+                "The dimensions to group by, besides the period. Each becomes a member of the rows.",
             )
             .example("agent_type,source"),
         )
         .parameter(Parameter::query(
             "agent_type",
             listed(&format!("({})", AgentKind::ALL.map(AgentKind::as_str).join("|"))),
-            "Of agents of these types only, internal ones too. `agent_types` is the same.",
+            "Only agents of these types, including internal ones. `agent_types` is an alias.",
         ))
         .parameter(Parameter::query(
             "agent_id",
             listed("[+-]?[0-9]{1,18}"),
-            "Of these agents only, internal ones too. `agent_ids` is the same.",
+            "Only these agents, including internal ones. `agent_ids` is an alias.",
         ))
         .parameter(Parameter::query(
             "source",
             pattern(&sources(), ""),
-            "From these sources only. `sources` is the same.",
+            "Only these sources. `sources` is an alias.",
         ));
     let example = json!({"one": {"summary": "A week with conversations", "value": example(set)}});
-    answered(operation, &answer, &example, "Rows and what they are of.")
-        .header(200, "X-Data-As-Of", "DataAsOf")
-        .header(304, "X-Data-As-Of", "DataAsOf")
-        .refuses(&[400, 404])
+    answered(
+        operation,
+        &answer,
+        &example,
+        "The rows, with the parameters that were applied.",
+    )
+    .header(200, "X-Data-As-Of", "DataAsOf")
+    .header(304, "X-Data-As-Of", "DataAsOf")
+    .refuses(&[400, 404])
 }
 
 fn freshness(schemas: &mut Schemas) -> Operation {
@@ -126,17 +132,17 @@ fn freshness(schemas: &mut Schemas) -> Operation {
         })
     });
     let example = json!({"data": rows, "count": rows.len()});
-    let examples = json!({"fresh": {"summary": "Everything is counted", "value": example}});
+    let examples = json!({"fresh": {"summary": "Fresh counts", "value": example}});
     let operation = of("/v1/analytics/freshness")
-        .named("freshness", "data", "Tells until when everything is counted")
+        .named("freshness", "data", "Shows how fresh the counts are")
         .describe(
-            "Everything before `as_of` is in the counts. Counts are stale when that is twelve hours ago, or when \
-             nothing is known: `as_of` is null then.",
+            "Everything before `as_of` is in the counts. Counts are stale if `as_of` is more than twelve hours ago or \
+             unknown. If it is unknown, it is null.",
         );
     answered(operation, &answer, &examples, "Each metric set.")
 }
 
-/// An answer in either form, or none for who has it.
+/// Describes the answer in both formats, and the 304 for a client whose copy is current.
 fn answered(
     operation: Operation,
     schema: &Value,
@@ -144,13 +150,13 @@ fn answered(
     description: &str,
 ) -> Operation {
     let description = format!(
-        "{description} For whoever names `{NDJSON}` in `Accept`: a row a line, then a line with all the rest."
+        "{description} With `{NDJSON}` in `Accept`: one row per line, then a line with the other members."
     );
     let content = json!({"application/json": {"schema": schema, "examples": examples}});
     operation
         .answers_content(200, &description, content)
         .header(200, "ETag", "ETag")
-        .answers_nothing(304, "The copy that `If-None-Match` names is as good.")
+        .answers_nothing(304, "The copy that `If-None-Match` names is current.")
         .header(304, "ETag", "ETag")
 }
 
@@ -158,12 +164,12 @@ fn of(path: &'static str) -> Operation {
     Operation::new("get", path, Family::Data, Access::WorkspaceKey)
 }
 
-/// A list of members, each as the expression says.
+/// Returns the schema of a comma-separated list whose members match the expression.
 fn listed(member: &str) -> Value {
     pattern(&format!("^ *{member} *(, *{member} *)*$"), "")
 }
 
-/// Members that are not blank.
+/// Returns the pattern of a comma-separated list whose members are not blank.
 fn sources() -> String {
     let visible =
         r"[^,\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
@@ -171,14 +177,14 @@ fn sources() -> String {
     format!("^{member}(,{member})*$")
 }
 
-/// A row, as it is written from the set's own measures.
+/// Returns the schema of a row, built from the set's own measures.
 pub fn row(set: MetricSet) -> Value {
     let period = json!({
         "type": "string",
         "format": "date",
         "description": "The first local day of the period.",
     });
-    let asked = "There when `group_by` names it; null where there is none.";
+    let asked = "Present if `group_by` names it. Null if there is none.";
     let mut properties = Map::new();
     properties.insert("period".to_owned(), period);
     for (name, kind) in [
@@ -205,15 +211,15 @@ fn answer(row: &Value) -> Value {
         "required": ["granularity", "tz", "from", "to", "as_of", "stale", "group_by", "data", "count"],
         "properties": {
             "granularity": one_of(&Granularity::ALL.map(Granularity::as_str), ""),
-            "tz": {"type": "string", "description": "As it was asked for."},
-            "from": moment("The effective lower bound, inclusive: a whole quarter of an hour."),
+            "tz": {"type": "string", "description": "The time zone of the request."},
+            "from": moment("The effective lower bound, inclusive, at a whole quarter of an hour."),
             "to": moment("The effective upper bound, exclusive."),
             "as_of": {
                 "type": ["string", "null"],
                 "format": "date-time",
-                "description": "Everything before is counted; null when nothing was.",
+                "description": "Everything before this time is counted. Null if nothing was counted.",
             },
-            "stale": {"type": "boolean", "description": "Older than twelve hours, or unknown."},
+            "stale": {"type": "boolean", "description": "True if `as_of` is more than twelve hours ago, or unknown."},
             "group_by": {"type": "array", "items": {"type": "string"}},
             "data": {"type": "array", "items": row},
             "count": {"type": "integer", "minimum": 0, "description": "Rows in `data`."},

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::operation::{Operation, Parameter};
-use crate::http::terms::word;
 use crate::http::error::Family;
 use crate::http::route::Access;
+use crate::http::terms::word;
 
 const PATH: &str = "/channel-webhook/{instanceId}/{token}";
 
@@ -15,22 +15,22 @@ pub fn operations() -> Vec<Operation> {
 
 fn receive() -> Operation {
     let of_the_provider = json!({
-        "description": "In the provider's own form; an adapter reads it.",
+        "description": "The provider's own format. An adapter reads it.",
     });
     let content = json!({"schema": of_the_provider});
     let other = json!({"schema": {
         "type": "string",
         "format": "binary",
-        "description": "Any other form, under its own content type, such as form fields.",
+        "description": "Any other format, with its own content type, such as form fields.",
     }});
     of("post")
         .named(
             "receiveChannelEvents",
             "channels",
-            "Takes what a channel's provider sends",
+            "Receives webhooks from a channel's provider",
         )
         .describe(
-            "Statuses of messages, messages of contacts, changes of templates. 200 means that they are kept.",
+            "Message statuses, messages from contacts and template changes. 200 means that they are stored.",
         )
         .takes_content(&json!({
             "application/json": content,
@@ -38,7 +38,7 @@ fn receive() -> Operation {
         }))
         .answers_content(
             200,
-            "Kept. The body is empty, unless the provider wants to hear something.",
+            "Stored. The body is empty unless the provider expects one.",
             json!({"text/plain": {"schema": {"type": "string"}}}),
         )
         .refuses(&[401, 404, 429])
@@ -50,17 +50,17 @@ fn handshake() -> Operation {
         .named(
             "answerChannel",
             "channels",
-            "Answers a provider that makes sure of the address",
+            "Answers a provider's handshake",
         )
         .describe(
-            "Providers ask in ways of their own, which their adapters know; the parameters here are Meta's.",
+            "Each provider verifies the address in its own way, which its adapter knows. The parameters here are Meta's.",
         )
         .parameter(query("hub.mode", "`subscribe`."))
-        .parameter(query("hub.challenge", "What is to be repeated."))
+        .parameter(query("hub.challenge", "The text to return."))
         .parameter(query("hub.verify_token", "The instance's token."))
         .answers_content(
             200,
-            "What the provider wants to hear.",
+            "The answer that the provider expects.",
             json!({"text/plain": {"schema": {"type": "string"}}}),
         )
         .refuses(&[400, 403, 404, 405])
@@ -76,6 +76,6 @@ fn of(method: &'static str) -> Operation {
         .parameter(Parameter::path(
             "token",
             json!({"type": "string", "pattern": "^[0-9A-Za-z]{22}$"}),
-            "What cannot be guessed of the address.",
+            "The part of the address that cannot be guessed.",
         ))
 }

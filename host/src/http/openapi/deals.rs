@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 use super::messages::idempotency_key;
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use crate::http::terms::{email, page_limit, word};
-use crate::domain::deal::{DealCreateAnswer, DealLogAnswer, DealView};
+use crate::domain::deal::DealView;
+use crate::http::endpoints::deals::{DealCreateAnswer, DealLogAnswer};
 use crate::http::endpoints::deals::{DealPatchAnswer, schema};
 use crate::http::error::Family;
 use crate::http::route::Access;
+use crate::http::terms::{email, page_limit, word};
 use crate::limits;
 
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
@@ -30,22 +31,22 @@ fn find(deal: &Value) -> Operation {
         "maxItems": limits::DEALS_PER_LOOKUP,
     });
     let alias = |name: &str, of: &str| {
-        let told = format!("The same as `{of}`, which counts where both are given.");
+        let told = format!("An alias of `{of}`, which takes precedence if both are given.");
         Parameter::query(name, word(), &told)
     };
     Operation::new("get", "/deal", Family::Gateway, Access::PartnerKey)
-        .named("findDeals", "deals", "Looks deals up")
+        .named("findDeals", "deals", "Finds deals")
         .describe(
-            "By phone, e-mail, id or external id: at least one, and all that are given hold together. \
-             Newest first, at most a hundred, and fewer where they come to more than 16 MiB; where older ones remain, \
-             `Link` and `X-Next-Cursor` say how to get them. \
-             What cannot exist, such as an impossible phone, is found nowhere.",
+            "Finds deals by phone, e-mail, id or external id. Give at least one; a deal has to match all that are given. \
+             The newest deals come first, at most a hundred, and fewer if they come to more than 16 MiB. If older ones \
+             remain, `Link` and `X-Next-Cursor` say how to get them. \
+             A value that cannot exist, such as an impossible phone number, matches nothing.",
         )
         .parameter(
             Parameter::query(
                 "phoneNumber",
                 word(),
-                "The lead's phone, however it is written.",
+                "The lead's phone number, in any notation.",
             )
             .example("+5511988880101"),
         )
@@ -71,11 +72,11 @@ fn find(deal: &Value) -> Operation {
         .parameter(Parameter::query(
             "cursor",
             json!({"type": "string", "format": "uuid"}),
-            "The `X-Next-Cursor` of the page before: its deals are left out, and those that are newer.",
+            "The `X-Next-Cursor` of the previous page. That page's deals and newer ones are left out.",
         ))
         .answers(
             200,
-            "The deals; none is an empty list.",
+            "The deals, or an empty list.",
             &deals,
             &[("one", "A deal", json!([example()]))],
         )
@@ -83,10 +84,10 @@ fn find(deal: &Value) -> Operation {
         .header(200, "X-Next-Cursor", "NextCursor")
         .refuses_with(
             400,
-            "Nothing is given, the e-mail address is none, the limit is no whole number, or the cursor is none that was given.",
+            "No parameter is given, the e-mail address is invalid, the limit is not a whole number, or the cursor is not one that the service returned.",
             &[(
                 "nothing",
-                "Nothing is given",
+                "No parameter is given",
                 json!({
                     "statusCode": 400,
                     "message": "Give at least one of phoneNumber, email, dealId and externalId.",
@@ -100,14 +101,14 @@ fn limit() -> Parameter {
     Parameter::query(
         "limit",
         page_limit(limits::DEALS_PER_LOOKUP, limits::DEALS_PER_LOOKUP),
-        "Deals of a page. Out of range is adjusted, not refused.",
+        "Deals per page. A value out of range is adjusted, not refused.",
     )
 }
 
 fn show(deal: &Value) -> Operation {
     Operation::new("get", "/deal/{dealId}", Family::Gateway, Access::PartnerKey)
         .named("showDeal", "deals", "Shows a deal")
-        .describe("One of the partner's own deals, as `GET /deal` shows it.")
+        .describe("Returns one of the partner's own deals, as `GET /deal` shows it.")
         .parameter(id())
         .answers(200, "The deal.", deal, &[("one", "A deal", example())])
         .refuses(&[404])
@@ -125,22 +126,22 @@ fn create(schemas: &mut Schemas) -> Operation {
     };
     let refusal = |status: u16, message: &str, error: &str| json!({"statusCode": status, "message": message, "error": error});
     Operation::new("post", "/deal", Family::Gateway, Access::PartnerKey)
-        .named("createDeal", "deals", "Makes a deal")
+        .named("createDeal", "deals", "Creates a deal")
         .describe(
-            "For somebody known or new. With a template a conversation begins; its message goes out by itself, \
-             and what becomes of it is told as of a notification.",
+            "The contact may be known or new. With a template, a conversation begins. The service sends its message by \
+             itself and reports the outcome as for a notification.",
         )
         .parameter(idempotency_key())
         .takes(&json!({"oneOf": forms}), &schema::create_examples())
         .answers(
             201,
-            "The deal is made.",
+            "The deal was created.",
             &answer,
             &[
                 ("plain", "A deal", example(Value::Null)),
                 (
                     "written",
-                    "A deal, and a conversation",
+                    "A deal and a conversation",
                     example(json!("019cae2b-3f62-7d43-9b21-7e5f4a3b2c99")),
                 ),
             ],
@@ -150,7 +151,7 @@ fn create(schemas: &mut Schemas) -> Operation {
         .header(201, "Idempotency-Replayed", "IdempotencyReplayed")
         .refuses_with(
             404,
-            "The property is unknown, and is to be checked.",
+            "The property is unknown, and the request does not bypass the check.",
             &[(
                 "product",
                 "An unknown property",
@@ -186,15 +187,19 @@ fn patch(schemas: &mut Schemas) -> Operation {
         Family::Gateway,
         Access::PartnerKey,
     )
-    .named("updateDeal", "deals", "Changes a deal")
-    .describe("Asking for what is so already is accepted and changes nothing.")
+    .named("updateDeal", "deals", "Updates a deal")
+    .describe("A change that is already in effect is accepted as a no-op.")
     .parameter(id())
     .takes(&body, &schema::patch_examples())
     .answers(
         202,
-        "It is done, or was so already.",
+        "The deal is updated, or was so already.",
         &answer,
-        &[("done", "It is done", json!({"message": "Deal updated."}))],
+        &[(
+            "done",
+            "The deal is updated",
+            json!({"message": "Deal updated."}),
+        )],
     )
     .refuses(&[404])
 }
@@ -213,16 +218,16 @@ fn log(schemas: &mut Schemas) -> Operation {
         Family::Gateway,
         Access::AccessToken,
     )
-    .named("logDeal", "deals", "Notes something of a deal")
-    .describe("The deal shows its newest notes under `props.logs`; all are kept.")
+    .named("logDeal", "deals", "Adds a note to a deal")
+    .describe("The deal shows its newest notes under `props.logs`. All notes are kept.")
     .parameter(id())
     .parameter(idempotency_key())
     .takes(&body, &schema::log_examples())
     .answers(
         201,
-        "It is noted.",
+        "The note is stored.",
         &answer,
-        &[("noted", "It is noted", example)],
+        &[("noted", "The note is stored", example)],
     )
     .header(201, "Idempotency-Replayed", "IdempotencyReplayed")
     .refuses(&[404, 422])
@@ -232,7 +237,7 @@ fn id() -> Parameter {
     Parameter::path(
         "dealId",
         json!({"type": "string", "format": "uuid"}),
-        "The deal's id, as `GET /deal` gives it.",
+        "The deal's id, as `GET /deal` returns it.",
     )
 }
 

@@ -1,16 +1,16 @@
-//! `/v1`: what a workspace's key reads.
+//! `/v1`: the feeds that a workspace key reads.
 
 use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::{Schemas, page};
-use crate::http::terms::{named, one_of, page_limit, pattern, time, word};
 use crate::domain::row::{
     ContactRow, ConversationRow, DealRow, Entity, IdRow, MessageErrorRow, MessageRow,
 };
 use crate::http::endpoints::whoami::Whoami;
 use crate::http::error::Family;
 use crate::http::route::Access;
+use crate::http::terms::{named, one_of, page_limit, pattern, time, word};
 use crate::limits;
 
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
@@ -29,7 +29,7 @@ fn whoami(schemas: &mut Schemas) -> Operation {
         "workspace_name": "Aurora Homes",
     });
     of("/v1/whoami")
-        .named("whoami", "data", "Tells which workspace a key belongs to")
+        .named("whoami", "data", "Shows which workspace a key belongs to")
         .answers(
             200,
             "The workspace.",
@@ -55,19 +55,19 @@ fn export(schemas: &mut Schemas) -> Operation {
     let operation = of("/v1/export/{entity}")
         .named("exportRows", "data", "Exports rows in the order of their changes")
         .describe(
-            "Follow `next_cursor` until it is null. Pass the greatest `cursor_at` that was processed as the next \
-             pull's `updated_since`, which is inclusive: a row can come again, so upsert by `id`. Rows are ordered \
-             by `cursor_at`. Deletions are not told: `/v1/export/{entity}/ids` says what is there.",
+            "Follow `next_cursor` until it is null. Pass the greatest `cursor_at` that you processed as the next pull's \
+             `updated_since`. It is inclusive: a row can be repeated, so upsert by `id`. Rows are ordered by `cursor_at`. \
+             Deletions are not reported: `/v1/export/{entity}/ids` lists the rows that exist.",
         )
         .parameter(Parameter::path(
             "entity",
             one_of(&entities, ""),
-            "Which rows.",
+            "The kind of rows.",
         ))
         .parameter(Parameter::query(
             "updated_since",
             time(""),
-            "Only rows that changed since then, inclusive. Left out: all rows.",
+            "Only rows that changed at this time or later. Default: all rows.",
         ))
         .parameter(cursor())
         .parameter(limit());
@@ -84,21 +84,22 @@ fn export_ids(schemas: &mut Schemas) -> Operation {
     let ids = schemas.written("IdsPage", page(&row));
     let entities = Entity::EXPORTED.map(Entity::as_str);
     let operation = of("/v1/export/{entity}/ids")
-        .named("exportIds", "data", "Tells which rows there are")
+        .named("exportIds", "data", "Lists the ids of the rows that exist")
         .describe(
-            "For who keeps a copy: what was removed is not told, and is not here. Pages, bounds and cursors are those \
-             of the export; a cursor of the one is refused by the other. A row that changes during the pull moves \
-             behind its end: export the changes once more afterwards, and take for removed only what neither named.",
+            "For clients that keep a copy: removals are not reported, and removed rows are not listed here. Pages, bounds \
+             and cursors work as in the export, but each refuses the other's cursors. A row that changes during the pull \
+             moves past its end. Export the changes once more afterwards, and treat only rows that neither pull named as \
+             removed.",
         )
         .parameter(Parameter::path(
             "entity",
             one_of(&entities, ""),
-            "Which rows.",
+            "The kind of rows.",
         ))
         .parameter(Parameter::query(
             "updated_since",
             time(""),
-            "Only rows that changed since then, inclusive. Left out: all rows.",
+            "Only rows that changed at this time or later. Default: all rows.",
         ))
         .parameter(cursor())
         .parameter(limit());
@@ -118,22 +119,22 @@ fn report(schemas: &mut Schemas) -> Operation {
         .named(
             "reportRows",
             "data",
-            "Reports what the channels failed to deliver",
+            "Reports messages that the channels failed to deliver",
         )
         .describe(
-            "The window from `updated_since` to `to` is at most 31 days. Filters hold together; unknown ones are \
-             ignored. A cursor has its pull's window and filters in it.",
+            "The window from `updated_since` to `to` is at most 31 days. A row has to match all filters; unknown filters \
+             are ignored. A cursor contains the window and the filters of its pull.",
         )
         .parameter(Parameter::path(
             "report",
             one_of(&[Entity::MessageErrors.as_str()], ""),
-            "Which report.",
+            "The name of the report.",
         ))
         .parameter(
             Parameter::query(
                 "updated_since",
                 time(""),
-                "The window's begin, inclusive. Required, unless a `cursor` is given.",
+                "The start of the window, inclusive. Required unless a `cursor` is given.",
             )
             .required()
             .example("2026-03-01"),
@@ -142,7 +143,7 @@ fn report(schemas: &mut Schemas) -> Operation {
             Parameter::query(
                 "to",
                 time(""),
-                "The window's end, exclusive. Left out: now.",
+                "The end of the window, exclusive. Default: now.",
             )
             .example("2026-03-31T12:15:30Z"),
         )
@@ -152,7 +153,7 @@ fn report(schemas: &mut Schemas) -> Operation {
         .parameter(filter("conversation_id", "The conversation."))
         .parameter(filter("agent_id", "The responsible agent."))
         .parameter(filter("external_id", "The channel's id of the message."))
-        .parameter(filter("error_code", "The channel's code."));
+        .parameter(filter("error_code", "The channel's error code."));
     answered(
         operation,
         &named("MessageErrorsPage"),
@@ -161,7 +162,7 @@ fn report(schemas: &mut Schemas) -> Operation {
     .refuses(&[400, 404])
 }
 
-/// A page in either form.
+/// Describes a page in both formats.
 fn answered(operation: Operation, page: &Value, examples: &[(&str, &str, Value)]) -> Operation {
     let examples: Value = examples
         .iter()
@@ -170,10 +171,11 @@ fn answered(operation: Operation, page: &Value, examples: &[(&str, &str, Value)]
             ((*name).to_owned(), example)
         })
         .collect();
-    // Of two types of content generated clients make one of either: an object or a text.
+    // Only JSON is listed: from two content types, generated clients make a union of an object
+    // and a text.
     operation.answers_content(
         200,
-        "A page of rows. For whoever names `application/x-ndjson` in `Accept`: a row a line, \
+        "A page of rows. With `application/x-ndjson` in `Accept`: one row per line, \
          then a line `{\"next_cursor\":..,\"count\":..}`.",
         json!({"application/json": {"schema": page, "examples": examples}}),
     )
@@ -187,7 +189,7 @@ fn cursor() -> Parameter {
     Parameter::query(
         "cursor",
         pattern("^[0-9A-Za-z_-]{75,}$", ""),
-        "The `next_cursor` of the page before. It belongs to its workspace, feed and filters, and outlives restarts.",
+        "The `next_cursor` of the previous page. It is valid for its workspace, feed and filters, and across restarts.",
     )
 }
 
@@ -195,7 +197,7 @@ fn limit() -> Parameter {
     Parameter::query(
         "limit",
         page_limit(limits::EXPORT_PAGE_MAX, limits::EXPORT_PAGE_DEFAULT),
-        "Rows of a page. Out of range is adjusted, not refused.",
+        "Rows per page. A value out of range is adjusted, not refused.",
     )
 }
 

@@ -1,20 +1,23 @@
-//! Whether values are what a schema of the document says.
+//! Checks values against the schemas of the document.
 
 use serde_json::{Value, json};
 
-/// A schema that values are held against.
+/// A schema to check values against.
 pub struct Fit(jsonschema::Validator);
 
 impl Fit {
+    /// Compiles a schema, whose references point into `document`.
+    ///
     /// # Panics
-    /// When the schema is none.
+    ///
+    /// If `schema` is not a valid schema.
     pub fn new(document: &Value, schema: &Value) -> Self {
         let whole = json!({"allOf": [schema], "components": document["components"]});
         let validator = jsonschema::validator_for(&whole);
         Self(validator.expect("a schema of the document"))
     }
 
-    /// What is wrong with the value; None: it fits.
+    /// Returns what is wrong with the value, or `None` if it fits.
     pub fn complaint(&self, value: &Value) -> Option<String> {
         let complaints: Vec<_> = self
             .0

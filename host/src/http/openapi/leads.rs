@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use crate::http::terms::word;
 use crate::http::endpoints::ingest::IngestAnswer;
 use crate::http::error::Family;
 use crate::http::route::Access;
+use crate::http::terms::word;
 
 const PATH: &str = "/ingest-lead/{partnerConnectionId}";
 
@@ -18,13 +18,13 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
 
 fn ingest(answer: &Value) -> Operation {
     let of_the_source = json!({
-        "description": "In the source's own form; a converter reads it.",
+        "description": "The source's own format. A converter reads it.",
     });
     let example = |summary: &str, value: Value| json!({"summary": summary, "value": value});
     let json_body = json!({
         "schema": of_the_source,
         "examples": {
-            "leadForm": example("A social ad lead form tells of a lead", json!({
+            "leadForm": example("A social ad lead form reports a lead", json!({
                 "object": "page",
                 "entry": [{
                     "id": 1_234_500_017_u64,
@@ -54,7 +54,7 @@ fn ingest(answer: &Value) -> Operation {
     let other = json!({"schema": {
         "type": "string",
         "format": "binary",
-        "description": "Any other form, under its own content type: form fields, multipart, XML, text.",
+        "description": "Any other format, with its own content type: form fields, multipart, XML, text.",
     }});
     let answers = json!({
         "application/json": {
@@ -74,20 +74,20 @@ fn ingest(answer: &Value) -> Operation {
                 "problems": [],
             }}},
         },
-        "text/plain": {"schema": {"type": "string", "description": "A source's own answer, as its converter gives it."}},
+        "text/plain": {"schema": {"type": "string", "description": "The source's own answer, as its converter composes it."}},
     });
     Operation::new("post", PATH, Family::Gateway, Access::Anyone)
-        .named("ingestLead", "leads", "Takes what a source of leads sends")
+        .named("ingestLead", "leads", "Receives a delivery from a lead source")
         .describe(
-            "The body is the source's own. 200 means that the delivery is kept; sending one again is safe. \
-             How the source proves itself (a signature, Basic, a token) is its connection's affair.",
+            "The body has the source's own format. 200 means that the delivery is stored. Sending a delivery again is safe. \
+             The connection determines how the source authenticates: by a signature, Basic credentials or a token.",
         )
         .parameter(connection())
         .takes_content(&json!({
             "application/json": json_body,
             "application/octet-stream": other,
         }))
-        .answers_content(200, "The delivery is kept; `status` says what became of it.", answers)
+        .answers_content(200, "The delivery is stored. `status` is its outcome.", answers)
         .refuses(&[401, 404, 429])
 }
 
@@ -97,18 +97,18 @@ fn handshake() -> Operation {
         .named(
             "answerSource",
             "leads",
-            "Answers a source that makes sure of the address",
+            "Answers a source's handshake",
         )
         .describe(
-            "Sources ask in ways of their own, which their converters know; the parameters here are Meta's.",
+            "Each source verifies the address in its own way, which its converter knows. The parameters here are Meta's.",
         )
         .parameter(connection())
         .parameter(query("hub.mode", "`subscribe`."))
-        .parameter(query("hub.challenge", "What is to be repeated."))
+        .parameter(query("hub.challenge", "The text to return."))
         .parameter(query("hub.verify_token", "The connection's token."))
         .answers_content(
             200,
-            "What the source wants to hear.",
+            "The answer that the source expects.",
             json!({"text/plain": {"schema": {"type": "string"}}}),
         )
         .refuses(&[400, 403, 404, 405])

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use crate::http::terms::{named, pattern};
 use crate::http::endpoints::notifications::schema;
 use crate::http::error::Family;
 use crate::http::route::Access;
+use crate::http::terms::{named, pattern};
 use crate::limits;
 use crate::pipeline::notify::NotificationAnswer;
 
@@ -29,12 +29,12 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     .named(
         "sendNotification",
         "messages",
-        "Sends a template message to somebody",
+        "Sends a template message to a contact",
     )
     .describe(
         "Finds or begins the contact's conversation with the instance and sends the template in it. \
-         200 means that the message is kept: it is with the provider, or will be. What became of it \
-         is in `X-Message-Status` and, if it fails later, in the report `message_errors`.",
+         200 means that the message is stored: it is with the provider, or will be. Its outcome is in \
+         `X-Message-Status` and, if it fails later, in the report `message_errors`.",
     )
     .parameter(idempotency_key())
     .takes(&body, &schema::examples())
@@ -53,7 +53,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     .header(200, "Idempotency-Replayed", "IdempotencyReplayed")
     .refuses_with(
         400,
-        "The notification is invalid, its instance is unknown, or the provider refuses the message for its recipient's sake.",
+        "The notification is invalid, its instance is unknown, or the provider refuses the message because of its recipient.",
         &refusals(),
     )
     .header(400, "X-Message-Id", "MessageId")
@@ -63,7 +63,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     .refuses(&[422])
     .refuses_with(
         500,
-        "The template is unknown or not as the provider has it, or the service failed on this request.",
+        "The template is unknown or differs from the provider's, or the service failed on this request.",
         &[(
             "template",
             "An unknown template",
@@ -99,7 +99,7 @@ fn refusal(status: u16, message: &str) -> Value {
     json!({"success": false, "statusCode": status, "message": message})
 }
 
-/// Where a repeat would do something twice.
+/// Describes the `Idempotency-Key` header, for operations that must not run twice.
 pub fn idempotency_key() -> Parameter {
     let schema = pattern(
         &format!("^[!-~]{{1,{}}}$", limits::IDEMPOTENCY_KEY_CHARACTERS),
@@ -108,6 +108,6 @@ pub fn idempotency_key() -> Parameter {
     Parameter::header(
         "Idempotency-Key",
         schema,
-        "Names the request: a repeat with the same body within 72 hours hears the first answer and does nothing twice.",
+        "Identifies the request. A repeat with the same body within 72 hours gets the first answer and has no second effect.",
     )
 }

@@ -1,12 +1,12 @@
-//! The document of the interface, OpenAPI 3.1, made from the code that serves it:
-//! answers by the types that are written out, bodies by schemas that stand beside
-//! their readers, refusals by the errors themselves. Each surface tells what it
-//! serves and no more.
+//! The OpenAPI 3.1 document of the interface, generated from the code that serves it: answers
+//! from the types that are serialised, bodies from schemas that stand beside their readers,
+//! refusals from the errors themselves. The document of a surface describes only what that
+//! surface serves.
 //!
-//! A file here is a resource. To add an operation, describe it in its resource's
-//! file; a test compares the document with the table in `route.rs`, others send
-//! its examples to a running host. `cargo xtask openapi` writes `docs/openapi.json`,
-//! and the schemas of rows beside it.
+//! Each file here is a resource. To add an operation, describe it in the file of its resource.
+//! A test compares the document with the routing table in `route/mod.rs`, and others send its
+//! examples to a running host. `cargo xtask openapi` writes `docs/openapi.json`, and the
+//! schemas of rows beside it.
 
 mod analytics;
 mod channels;
@@ -37,7 +37,7 @@ use super::error::{DataError, Family, GatewayError, NotificationError, Problem};
 use super::route::Surface;
 use crate::limits;
 
-/// What a surface serves.
+/// Returns the document of a surface.
 pub fn document(surface: Surface) -> Value {
     let mut schemas = Schemas::default();
     let mut paths = Map::new();
@@ -77,8 +77,8 @@ pub fn document(surface: Surface) -> Value {
     document
 }
 
-/// Objects whose members nobody knows are open: left unsaid, generators of types take
-/// them for empty ones.
+/// Marks objects without declared members as open. Type generators take an object that does not
+/// say so for an empty one.
 fn open_up(part: &mut Value) {
     match part {
         Value::Object(members) => {
@@ -101,7 +101,7 @@ fn open_up(part: &mut Value) {
     }
 }
 
-/// The document as it is committed and served: one text for one state of the code.
+/// Returns the document as it is committed and served. The text depends on the code alone.
 pub fn text(surface: Surface) -> &'static str {
     static TEXTS: [OnceLock<String>; 4] = [const { OnceLock::new() }; 4];
     let place = match surface {
@@ -146,23 +146,23 @@ fn operations(surface: Surface, schemas: &mut Schemas) -> Vec<Operation> {
 const ABOUT: &str = "\
 Leads come in as their sources send them, template messages go out, and a workspace's data is read in pages.
 
-Texts are UTF-8 and never hold U+0000. Ids are texts; take them as opaque. Times are UTC with six digits of a second. \
-Fields may be added to any object; ignore those that you do not know. Unknown query parameters are ignored.
+Texts are UTF-8 and never contain U+0000. Ids are opaque strings. Times are UTC with microseconds (six digits). \
+Fields may be added to any object: ignore those that you do not know. Unknown query parameters are ignored.
 
-Every answer has an `X-Request-Id`: the caller's own, when it is 1 to 128 visible ASCII characters, else a new one. \
-A `traceparent` is honoured. Where GET works, HEAD does; other methods are answered 405 with `Allow`. \
-Answers above 1 kB are compressed with gzip or zstd for whoever accepts that. \
-Errors are `application/problem+json` (RFC 9457) for whoever names that in `Accept`.";
+Every answer has an `X-Request-Id`: the caller's own if it is 1 to 128 visible ASCII characters, otherwise a new one. \
+A `traceparent` is honoured. HEAD works wherever GET does. Other methods are answered 405 with `Allow`. \
+Answers above 1 kB are compressed with gzip or zstd if `Accept-Encoding` allows it. \
+Errors are `application/problem+json` (RFC 9457) if `Accept` names it.";
 
 fn tags() -> Value {
     json!([
-        {"name": "messages", "description": "Template messages, on their way to people."},
-        {"name": "leads", "description": "What sources of leads send."},
-        {"name": "channels", "description": "What the providers of channels send."},
+        {"name": "messages", "description": "Template messages to contacts."},
+        {"name": "leads", "description": "Deliveries from lead sources."},
+        {"name": "channels", "description": "Webhooks from channel providers."},
         {"name": "deals", "description": "The deals that came through a partner's connections."},
-        {"name": "products", "description": "What deals are about."},
-        {"name": "desk", "description": "The conversations that were handed to people."},
-        {"name": "data", "description": "A workspace's data, for whoever copies or counts it."},
+        {"name": "products", "description": "The products that deals are about."},
+        {"name": "desk", "description": "The conversations that were handed to agents."},
+        {"name": "data", "description": "A workspace's data, for exports and analytics."},
         {"name": "service", "description": "The service itself."},
     ])
 }
@@ -177,22 +177,22 @@ fn headers() -> Value {
         "maxLength": limits::REQUEST_ID_BYTES,
     });
     json!({
-        "RequestId": header(name, "The name of the request, on every line of the service's log about it."),
-        "RetryAfter": header(whole(), "Seconds after which it is worth coming again."),
-        "WwwAuthenticate": header(text(), "How to prove oneself."),
-        "Allow": header(text(), "The methods that there are."),
-        "RateLimit": header(text(), "What is left: `\"workspace\";r=<requests>;t=<seconds until all are there again>`."),
+        "RequestId": header(name, "The id of the request, on every line of the service's log about it."),
+        "RetryAfter": header(whole(), "Seconds to wait before a retry."),
+        "WwwAuthenticate": header(text(), "How to authenticate."),
+        "Allow": header(text(), "The methods that the address supports."),
+        "RateLimit": header(text(), "The remaining quota: `\"workspace\";r=<requests>;t=<seconds until the quota is full again>`."),
         "RateLimitPolicy": header(text(), "The limit: `\"workspace\";q=<requests>;w=<seconds>`."),
-        "RateLimitLimit": header(whole(), "Requests of a workspace in a minute."),
-        "RateLimitRemaining": header(whole(), "Requests that are left."),
-        "RateLimitReset": header(whole(), "Seconds until all are there again."),
+        "RateLimitLimit": header(whole(), "Requests of a workspace per minute."),
+        "RateLimitRemaining": header(whole(), "Remaining requests."),
+        "RateLimitReset": header(whole(), "Seconds until the quota is full again."),
         "MessageId": {
             "schema": {"type": "string", "format": "uuid"},
-            "description": "The message, which the exports and the report name so too.",
+            "description": "The message's id, as in the exports and the report.",
         },
         "MessageStatus": {
             "schema": {"type": "string", "enum": crate::domain::message::State::ALL.map(|state| state.as_str())},
-            "description": "How far the message is.",
+            "description": "The state of the message.",
         },
         "IdempotencyReplayed": {
             "schema": {"type": "string", "const": "true"},
@@ -200,16 +200,16 @@ fn headers() -> Value {
         },
         "NextLink": {
             "schema": {"type": "string"},
-            "description": "The next page, as in RFC 8288: `<address>; rel=\"next\"`. Left out on the last one.",
+            "description": "The next page, as in RFC 8288: `<address>; rel=\"next\"`. Absent on the last page.",
         },
         "NextCursor": {
             "schema": {"type": "string"},
-            "description": "The `cursor` of the next page. Left out on the last one.",
+            "description": "The `cursor` of the next page. Absent on the last page.",
         },
-        "ETag": header(text(), "The answer's state, for `If-None-Match`."),
+        "ETag": header(text(), "Identifies the state of the answer, for `If-None-Match`."),
         "DataAsOf": {
             "schema": {"type": "string", "format": "date-time"},
-            "description": "Everything before is counted; left out when nothing is known.",
+            "description": "Everything before this time is counted. Absent if unknown.",
         },
     })
 }
@@ -220,24 +220,24 @@ fn security_schemes() -> Value {
             "type": "apiKey",
             "in": "header",
             "name": "x-service-api-key",
-            "description": "A partner's key, `pk_...`, made by the operator.",
+            "description": "A partner's key, `pk_...`, issued by the operator.",
         },
         "accessToken": {
             "type": "http",
             "scheme": "bearer",
             "bearerFormat": "at_...",
-            "description": "A partner's access token, made by the operator.",
+            "description": "A partner's access token, issued by the operator.",
         },
         "workspaceKey": {
             "type": "http",
             "scheme": "bearer",
             "bearerFormat": "mk_...",
-            "description": "Reads all data of its workspace and of no other; a secret.",
+            "description": "Reads all data of its workspace and of no other. Keep it secret.",
         },
     })
 }
 
-/// Leaves out the components that nothing names, and the chapters without operations.
+/// Removes components that nothing references, and tags without operations.
 fn prune(document: &mut Value) {
     loop {
         let mut named = BTreeSet::new();

@@ -1,6 +1,5 @@
-//! A body and what becomes of it when one thing of it is changed: each member
-//! left out, of another type, empty, too long. For tests that ask a reader and
-//! its schema the same.
+//! Mutations of a body, each with one change: a member left out, of another type, empty or too
+//! long. Tests use them to compare a reader with its schema.
 
 use serde_json::{Value, json};
 
@@ -10,7 +9,8 @@ use crate::http::route::Surface;
 /// Gives bodies and their mutations to a reader and to its schema.
 ///
 /// # Panics
-/// When one of them takes what the other refuses.
+///
+/// If one of them accepts what the other refuses.
 pub fn agree(schema: &Value, bodies: &[Value], takes: impl Fn(&Value) -> bool) {
     let document = super::document(Surface::Both);
     let fit = Fit::new(&document, schema);
@@ -24,7 +24,7 @@ pub fn agree(schema: &Value, bodies: &[Value], takes: impl Fn(&Value) -> bool) {
     }
 }
 
-/// The body itself and its mutations, each with what was done.
+/// Returns the body and its mutations, each with a description of the change.
 fn of(body: &Value) -> Vec<(String, Value)> {
     let mut all = vec![("as it is".to_owned(), body.clone())];
     let mut places = Vec::new();

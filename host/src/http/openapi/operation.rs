@@ -1,6 +1,6 @@
-//! One operation of the document, written as its endpoint's file would tell it.
-//! What all operations of a family have in common, refusals above all, is added
-//! here, so that no endpoint forgets it.
+//! One operation of the document, as the file of its resource describes it. The parts that all
+//! operations of a family have in common, refusals above all, are added here, so that no
+//! endpoint forgets them.
 
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::http::route::Access;
 use crate::limits;
 use crate::store::StoreError;
 
-/// What a path's placeholders, a query or headers may hold.
+/// A parameter in the path, the query or the headers.
 pub struct Parameter(Value);
 
 impl Parameter {
@@ -48,7 +48,7 @@ impl Parameter {
     }
 }
 
-/// An operation that is being described.
+/// An operation under construction.
 pub struct Operation {
     pub method: &'static str,
     pub path: &'static str,
@@ -79,7 +79,7 @@ impl Operation {
         })
     }
 
-    /// Its name in clients, its chapter, and its title.
+    /// Sets the operation id, the tag and the summary.
     pub fn named(mut self, id: &str, tag: &str, summary: &str) -> Self {
         self.whole["operationId"] = json!(id);
         self.whole["tags"] = json!([tag]);
@@ -100,7 +100,7 @@ impl Operation {
         self
     }
 
-    /// A JSON body, with examples by their names.
+    /// Adds a JSON body, with examples by their names.
     pub fn takes(self, schema: &Value, examples: &[(&str, &str, Value)]) -> Self {
         let content = json!({"schema": schema, "examples": named(examples)});
         self.takes_content(&json!({"application/json": content}))
@@ -112,7 +112,7 @@ impl Operation {
         self.refuses(&[400, 408, 413, 507])
     }
 
-    /// What it answers when all is well.
+    /// Adds a successful answer.
     pub fn answers(
         self,
         status: u16,
@@ -138,7 +138,7 @@ impl Operation {
         self
     }
 
-    /// An answer without a body.
+    /// Adds an answer without a body.
     pub fn answers_nothing(mut self, status: u16, description: &str) -> Self {
         self = self.answers_content(status, description, Value::Null);
         if let Some(answer) = self.whole["responses"][status.to_string()].as_object_mut() {
@@ -147,13 +147,13 @@ impl Operation {
         self
     }
 
-    /// One more header of an answer that is described.
+    /// Adds a header to an answer that was added before.
     pub fn header(mut self, status: u16, name: &str, component: &str) -> Self {
         self.whole["responses"][status.to_string()]["headers"][name] = header(component);
         self
     }
 
-    /// Refusals in the words of the family.
+    /// Adds refusals that the family shares.
     pub fn refuses(mut self, statuses: &[u16]) -> Self {
         for status in statuses {
             let name = component(self.family, self.access, *status);
@@ -163,7 +163,7 @@ impl Operation {
         self
     }
 
-    /// A refusal of its own, with the sentences that it has.
+    /// Adds a refusal of this operation's own, with its example messages.
     pub fn refuses_with(
         mut self,
         status: u16,
@@ -210,7 +210,7 @@ fn add_rate(headers: &mut Value) {
     }
 }
 
-/// The name of a family's refusal among the components.
+/// Returns the component name of a family's refusal.
 fn component(family: Family, access: Access, status: u16) -> String {
     let code = StatusCode::from_u16(status).expect("a status");
     let words: String = code
@@ -219,11 +219,11 @@ fn component(family: Family, access: Access, status: u16) -> String {
         .chars()
         .filter(char::is_ascii_alphabetic)
         .collect();
-    // At a workspace's rate the refusals tell the rate too.
+    // With a workspace key, refusals have the rate headers too.
     match (family, access) {
         (Family::Data, Access::Anyone) => format!("Open{words}"),
         (Family::Data, _) => format!("Data{words}"),
-        // What a sender or a token has to show is told in other words.
+        // Senders and tokens authenticate in other ways, so their refusals have other messages.
         (Family::Gateway, Access::Anyone) => format!("Sender{words}"),
         (Family::Gateway, Access::AccessToken) => format!("Token{words}"),
         (Family::Notification, _) => format!("Notification{words}"),
@@ -231,7 +231,7 @@ fn component(family: Family, access: Access, status: u16) -> String {
     }
 }
 
-/// Every refusal that operations share.
+/// Returns every refusal that operations share.
 pub fn refusals() -> Map<String, Value> {
     const SHARED: [u16; 15] = [
         400, 401, 403, 404, 405, 408, 413, 414, 415, 422, 429, 431, 500, 503, 507,
@@ -269,7 +269,7 @@ fn refusal(family: Family, access: Access, status: u16, description: &str) -> Va
         429 | 503 | 507 => headers["Retry-After"] = header("RetryAfter"),
         _ => {}
     }
-    // A key is looked at before the rate is.
+    // The key is checked before the rate.
     let counted = !matches!(status, 401 | 414 | 431 | 500 | 503);
     if access == Access::WorkspaceKey && counted {
         add_rate(&mut headers);
@@ -290,27 +290,29 @@ fn refusal(family: Family, access: Access, status: u16, description: &str) -> Va
 
 fn sentence(status: u16) -> &'static str {
     match status {
-        400 => "The request is wrong; the sentence says how to make it right.",
-        401 => "No valid key: the same for unknown, revoked, expired and malformed ones.",
-        403 => "What was presented is not right.",
-        404 => "There is no such thing, as far as the key reaches.",
-        405 => "Another method is asked for here.",
+        400 => "The request is invalid. The message says how to correct it.",
+        401 => {
+            "The key is not valid. Unknown, revoked, expired and malformed keys get the same answer."
+        }
+        403 => "The credentials are not valid.",
+        404 => "Not found, or out of the key's reach.",
+        405 => "This address does not support the method.",
         408 => "The body did not arrive in time.",
-        413 => "The body is larger than what is taken here.",
+        413 => "The body is larger than this address accepts.",
         414 => "The address is too long.",
         415 => "The body is not JSON, or it is compressed.",
-        422 => "The Idempotency-Key came with another body before.",
+        422 => "The Idempotency-Key was used with another body before.",
         429 => {
-            "Past a rate, or too many keys from this address failed; Retry-After says when the next request is served."
+            "A rate limit was exceeded, or too many keys from this address failed. Retry-After says when to retry."
         }
         431 => "The headers are too large.",
-        503 => "Not at the moment; Retry-After says when it is worth coming again.",
-        507 => "No room left to write; reading goes on.",
+        503 => "The service is temporarily unavailable. Retry-After says when to retry.",
+        507 => "The service has no room left to write. Reading still works.",
         _ => "The service failed on this request.",
     }
 }
 
-/// The service's own error, where its sentence is always the same.
+/// Returns the service's own error, if its message is always the same.
 fn example(access: Access, status: u16) -> Option<ApiError> {
     Some(match status {
         401 => ApiError::Unauthorized(match access {

@@ -4,10 +4,10 @@ use serde_json::json;
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use crate::http::terms::filled;
 use crate::http::endpoints::products::ProductsPage;
 use crate::http::error::Family;
 use crate::http::route::Access;
+use crate::http::terms::filled;
 use crate::limits;
 
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
@@ -41,22 +41,22 @@ fn search(schemas: &mut Schemas) -> Operation {
         Family::Gateway,
         Access::PartnerKey,
     )
-    .named("searchProducts", "products", "Finds products by their names")
-    .describe("Typos, accents, case and the order of words are forgiven; the likest come first.")
+    .named("searchProducts", "products", "Searches products by name")
+    .describe("The search tolerates typos and differences in accents, case and word order. The most similar products come first.")
     .parameter(
         Parameter::query(
             "name",
             filled(limits::SEARCH_TERM_CHARACTERS, ""),
-            "What to search for: at least a letter or a digit. `term` is taken as another name of it.",
+            "The search term, with at least a letter or a digit. `term` is an alias.",
         )
         .required()
         .example("mirante"),
     )
-    .parameter(Parameter::query("page", number(1), "Which page."))
+    .parameter(Parameter::query("page", number(1), "The page, counted from 1."))
     .parameter(Parameter::query(
         "size",
         number(limits::SEARCH_PAGE_DEFAULT),
-        &format!("Products of a page; more than {most} are {most}."),
+        &format!("Products per page. A size above {most} counts as {most}."),
     ))
     .answers(
         200,

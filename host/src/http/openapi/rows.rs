@@ -1,6 +1,6 @@
-//! The schemas of rows, JSON Schema 2020-12, each a document of its own: for whoever
-//! makes tables for the data, or checks it line by line. They are the schemas of the
-//! interface's document, from the same types.
+//! The schemas of rows, JSON Schema 2020-12, each a document of its own, for clients that
+//! create tables for the data or check it line by line. They are built from the same types as
+//! the schemas of the interface's document.
 
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -13,14 +13,14 @@ use crate::domain::row::{
 };
 use crate::http::endpoints::analytics::freshness::FreshnessRow;
 
-/// By the name of the row.
+/// Returns the schemas by the names of their rows.
 pub fn rows() -> Map<String, Value> {
     let rows = [
         of::<ConversationRow>("conversation", "A conversation of the export"),
         of::<MessageRow>("message", "A message of the export"),
         of::<ContactRow>("contact", "A contact of the export"),
         of::<DealRow>("deal", "A deal of the export"),
-        of::<IdRow>("id", "That a row of the export is there"),
+        of::<IdRow>("id", "The id of a row of the export"),
         of::<MessageErrorRow>("message_error", "A row of the report message_errors"),
         written(
             "analytics_conversations",
@@ -34,7 +34,7 @@ pub fn rows() -> Map<String, Value> {
         ),
         of::<FreshnessRow>(
             "analytics_freshness",
-            "How old the counts of a metric set are",
+            "The freshness of a metric set's counts",
         ),
     ];
     rows.into_iter().collect()
@@ -47,7 +47,7 @@ fn of<T: ToSchema>(name: &str, title: &str) -> (String, Value) {
     let own = all
         .remove(T::name().as_ref())
         .expect("it was just described");
-    // A row is one object: what it holds is told in place.
+    // A row is one object: its schema references no other.
     assert!(all.is_empty(), "{name} names other schemas");
     written(name, title, own)
 }
@@ -72,7 +72,7 @@ mod tests {
     fn a_row_has_all_its_keys_and_may_have_more() {
         for (name, schema) in rows() {
             let keys = schema["required"].as_array().map_or(0, Vec::len);
-            // Of an id nothing else is told.
+            // The row of an id has no other key.
             assert!(keys > 3 || name == "id" && keys == 1, "{name}");
             assert!(schema.get("additionalProperties").is_none(), "{name}");
             assert!(!schema.to_string().contains("$ref"), "{name}");

@@ -1,7 +1,6 @@
-//! The schemas of the document. What the service answers is described by its own
-//! types; what it takes is described beside its readers. Two things hold here and
-//! not in the derived schemas: every key of an answer is always there, and an id
-//! or a time is told in place, since a name for it would say no more.
+//! The schemas of the document. Answers are described by their own types, bodies beside their
+//! readers. Two things differ from the derived schemas: every key of an answer is required, and
+//! ids and times are inlined, since a name for them would add nothing.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +9,12 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-/// The schemas that operations name.
+/// The schemas that operations reference.
 #[derive(Default)]
 pub struct Schemas(BTreeMap<String, Value>);
 
 impl Schemas {
-    /// A type that the service answers.
+    /// Adds the type of an answer and returns a reference to its schema.
     pub fn answer<T: ToSchema>(&mut self) -> Value {
         let mut found: Vec<(String, RefOr<Schema>)> = Vec::new();
         T::schemas(&mut found);
@@ -39,7 +38,7 @@ impl Schemas {
         named(&T::name())
     }
 
-    /// A schema as it is written.
+    /// Adds a schema as it is written and returns a reference to it.
     pub fn written(&mut self, name: &str, schema: Value) -> Value {
         self.0.insert(name.to_owned(), schema);
         named(name)
@@ -60,7 +59,7 @@ fn is_scalar(schema: &Value) -> bool {
     matches!(schema["type"].as_str(), Some("string" | "integer"))
 }
 
-/// Puts scalars where they are named, also those that may be null.
+/// Replaces references to scalars, nullable ones included, by the scalars.
 fn tell_in_place(schema: &mut Value, found: &BTreeMap<String, Value>) {
     match schema {
         Value::Array(values) => {
@@ -101,7 +100,7 @@ fn tell_in_place(schema: &mut Value, found: &BTreeMap<String, Value>) {
     }
 }
 
-/// What is answered has all its keys; what is not known is null.
+/// Makes all keys required: an answer has every key, and null for an unknown value.
 fn require_all(schema: &mut Value) {
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let names: Vec<_> = properties.keys().cloned().collect();
@@ -109,7 +108,7 @@ fn require_all(schema: &mut Value) {
     }
 }
 
-/// A page of rows, as the feeds put it together.
+/// Returns the schema of a page of rows, as the feeds build it.
 pub fn page(rows: &Value) -> Value {
     json!({
         "type": "object",
@@ -118,12 +117,12 @@ pub fn page(rows: &Value) -> Value {
             "data": {"type": "array", "items": rows},
             "next_cursor": {
                 "type": ["string", "null"],
-                "description": "The `cursor` of the next page; null on the last.",
+                "description": "The `cursor` of the next page. Null on the last page.",
             },
             "count": {
                 "type": "integer",
                 "minimum": 0,
-                "description": "Rows of this page.",
+                "description": "Rows on this page.",
             },
         },
     })
@@ -135,7 +134,7 @@ mod tests {
     use crate::domain::row::DealRow;
 
     #[test]
-    fn every_key_of_an_answer_is_required_and_ids_are_told_in_place() {
+    fn every_key_of_an_answer_is_required_and_ids_are_inlined() {
         let mut schemas = Schemas::default();
         let named = schemas.answer::<DealRow>();
         assert_eq!(named["$ref"], "#/components/schemas/DealRow");

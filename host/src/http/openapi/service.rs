@@ -1,41 +1,42 @@
-//! What every surface serves: health, and the document itself.
+//! The endpoints of every surface: health, and the document itself.
 
 use serde_json::{Value, json};
 
 use super::operation::Operation;
-use crate::http::terms::one_of;
 use crate::http::error::Family;
 use crate::http::route::Access;
+use crate::http::terms::one_of;
 
 pub fn operations(family: Family) -> Vec<Operation> {
     let of = |path| Operation::new("get", path, family, Access::Anyone);
     let object = json!({"application/json": {"schema": {"type": "object"}}});
     vec![
         of("/health/live")
-            .named("isLive", "service", "Tells that the process answers")
+            .named("isLive", "service", "Reports that the process is alive")
             .answers(
                 200,
-                "It does.",
+                "The process is alive.",
                 &status("live"),
-                &[("live", "It does", json!({"status": "live"}))],
+                &[("live", "The process is alive", json!({"status": "live"}))],
             ),
         of("/health/ready")
-            .named(
-                "isReady",
-                "service",
-                "Tells whether the host can do its work",
-            )
+            .named("isReady", "service", "Reports whether the host is ready")
             .answers(
                 200,
-                "It can.",
+                "The host is ready.",
                 &status("ready"),
-                &[("ready", "It can", json!({"status": "ready"}))],
+                &[("ready", "The host is ready", json!({"status": "ready"}))],
             )
-            .answers(503, "It cannot, and why.", &unavailable(), &[])
+            .answers(
+                503,
+                "The host is not ready, with the reasons.",
+                &unavailable(),
+                &[],
+            )
             .header(503, "Retry-After", "RetryAfter"),
         of("/openapi.json")
-            .named("describe", "service", "This document")
-            .answers_content(200, "What this address serves, as OpenAPI 3.1.", object)
+            .named("describe", "service", "Returns this document")
+            .answers_content(200, "The OpenAPI 3.1 document of this address.", object)
             .header(200, "ETag", "ETag"),
     ]
 }

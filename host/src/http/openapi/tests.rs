@@ -1,4 +1,4 @@
-//! The document and the table of routes tell the same.
+//! Tests that the document agrees with the table of routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::*;
 use crate::http::route::{NOTIFICATION, OpenRoute, Route};
 
-/// The arms of the table: method, path with `{}` for what is given, and guard.
+/// Returns the arms of the table: method, path with `{}` for parameters, and guard.
 fn table() -> Vec<(String, String, String)> {
     let source = include_str!("../route/mod.rs");
     let begin = source.find("fn parse(").expect("the table");
@@ -46,7 +46,7 @@ fn table() -> Vec<(String, String, String)> {
     arms
 }
 
-/// What a browser loads for the page is no part of the interface.
+/// The files of the documentation page are not part of the interface.
 fn is_page(path: &str) -> bool {
     path == "/docs" || path.starts_with("/docs/")
 }

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use crate::http::terms::{one_of, page_limit, pattern};
 use crate::domain::ticket::{Status, TicketView};
 use crate::http::endpoints::tickets::{TicketsPage, schema};
 use crate::http::error::Family;
 use crate::http::route::Access;
+use crate::http::terms::{one_of, page_limit, pattern};
 use crate::limits;
 
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
@@ -34,21 +34,21 @@ fn list(schemas: &mut Schemas) -> Operation {
     let limit = page_limit(limits::TICKETS_PAGE_MAX, limits::TICKETS_PAGE_DEFAULT);
     of("get", "/tickets")
         .named("listTickets", "desk", "Lists tickets, newest first")
-        .describe("Follow `nextCursor` until it is null. Tickets that open meanwhile come before the first page.")
+        .describe("Follow `nextCursor` until it is null. Tickets that open meanwhile belong before the first page.")
         .parameter(Parameter::query(
             "status",
             one_of(&Status::ALL.map(Status::as_str), ""),
-            "Only these.",
+            "Only tickets with this status.",
         ))
         .parameter(Parameter::query(
             "cursor",
             pattern("^[0-9A-Za-z_-]{50,}$", ""),
-            "The `nextCursor` of the page before; it holds the status too.",
+            "The `nextCursor` of the previous page. It contains the status too.",
         ))
         .parameter(Parameter::query(
             "limit",
             limit,
-            "Tickets of a page. Out of range is adjusted, not refused.",
+            "Tickets per page. A value out of range is adjusted, not refused.",
         ))
         .answers(
             200,
@@ -69,23 +69,23 @@ fn patch(schemas: &mut Schemas, ticket: &Value) -> Operation {
     after["status"] = json!("answered");
     after["answeredAt"] = json!("2026-03-02T12:20:00.000000Z");
     of("patch", "/tickets/{id}")
-        .named("updateTicket", "desk", "Changes a ticket")
-        .describe("Asking for what is so already changes nothing.")
+        .named("updateTicket", "desk", "Updates a ticket")
+        .describe("A change that is already in effect is a no-op.")
         .parameter(id())
         .takes(&body, &schema::patch_examples())
         .answers(
             200,
-            "The ticket as it is now.",
+            "The ticket after the change.",
             ticket,
-            &[("answered", "It is answered", after)],
+            &[("answered", "An answered ticket", after)],
         )
         .refuses(&[404])
         .refuses_with(
             409,
-            "Another ticket took this one's place since it was resolved.",
+            "The ticket was resolved, and another one has taken its place since.",
             &[(
                 "superseded",
-                "Another one is worked on",
+                "Another ticket took its place",
                 json!({
                     "statusCode": 409,
                     "message": "Another ticket took this one's place since it was resolved: work on that one.",

@@ -86,7 +86,7 @@ pub enum AdminRoute<'a> {
 }
 
 impl<'a> AdminRoute<'a> {
-    /// `segments`: those after `/admin/v1`.
+    /// Finds the operation. `segments` are those after `/admin/v1`.
     pub fn parse(method: &str, segments: &[&'a str]) -> Option<Self> {
         Some(match (method, segments) {
             ("GET", ["status"]) => Self::Status,

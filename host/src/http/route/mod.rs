@@ -1,6 +1,6 @@
-//! Every operation of the surfaces. The match in [`Route::parse`] is the table
-//! of contents; a route's group says who may use it and how its errors look, so
-//! that a new one cannot forget to choose.
+//! Every operation of the surfaces. The match in [`Route::parse`] is the table of contents. A
+//! route's group determines its authentication and the shape of its errors, so that no new
+//! route can omit that choice.
 
 mod admin;
 
@@ -25,7 +25,7 @@ pub enum Surface {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route<'a> {
-    /// For whoever comes. Senders of leads prove themselves to their connection.
+    /// Without a key. Senders of leads authenticate to their connection.
     Open(OpenRoute<'a>),
     /// With a partner key.
     Partner(PartnerRoute<'a>),
@@ -45,7 +45,7 @@ pub enum OpenRoute<'a> {
     Handshake {
         connection: &'a str,
     },
-    /// A browser asks whether a page may post.
+    /// A browser asks whether a page may post (CORS preflight).
     Preflight {
         connection: &'a str,
     },
@@ -60,7 +60,7 @@ pub enum OpenRoute<'a> {
     Live,
     Ready,
     Metrics,
-    /// The document of the surface.
+    /// The OpenAPI document of the surface.
     OpenApi,
     /// The page that shows it, and what the page loads.
     Docs {
@@ -68,7 +68,7 @@ pub enum OpenRoute<'a> {
     },
 }
 
-/// A file of the page that shows the document.
+/// A file of the documentation page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocsFile {
     Text,
@@ -77,7 +77,7 @@ pub enum DocsFile {
 }
 
 impl DocsFile {
-    /// The file of this name below `/docs/`.
+    /// Returns the file of this name below `/docs/`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "page.js" => Some(Self::Script),
@@ -98,7 +98,7 @@ pub enum PartnerRoute<'a> {
 }
 
 impl PartnerRoute<'_> {
-    /// The label of its metrics; idempotency keys are kept under it.
+    /// Returns the label of its metrics. Idempotency keys are stored under it.
     pub fn name(self) -> &'static str {
         match self {
             Self::FindDeals => "find-deals",
@@ -120,7 +120,7 @@ pub enum TokenRoute<'a> {
 }
 
 impl TokenRoute<'_> {
-    /// As [`PartnerRoute::name`].
+    /// Returns the label, as [`PartnerRoute::name`] does.
     pub fn name(self) -> &'static str {
         match self {
             Self::LogDeal { .. } => "log-deal",
@@ -134,19 +134,19 @@ impl TokenRoute<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceRoute<'a> {
     Whoami,
-    /// The entity is checked behind the key, so that nobody learns names without one.
+    /// The entity is checked after the key, so that no name is revealed without one.
     Export {
         entity: &'a str,
     },
-    /// As the entity of an export.
+    /// Checked like the entity of an export.
     ExportIds {
         entity: &'a str,
     },
-    /// As the entity of an export.
+    /// Checked like the entity of an export.
     Report {
         report: &'a str,
     },
-    /// The granularity too is checked behind the key.
+    /// The granularity too is checked after the key.
     Analytics {
         set: MetricSet,
         granularity: &'a str,
@@ -154,7 +154,7 @@ pub enum WorkspaceRoute<'a> {
     Freshness,
 }
 
-/// Who may use a route.
+/// The authentication that a route requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Anyone,
@@ -168,21 +168,25 @@ pub enum Access {
 pub enum NoRoute {
     /// There is nothing at this address.
     Nothing,
-    /// There is, with these methods.
+    /// The address supports only these methods.
     OtherMethods(String),
 }
 
-/// The methods that a route may have, in the order in which `Allow` lists them.
+/// The methods of all routes, in the order in which `Allow` lists them.
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /// Its errors have a shape of their own.
 pub(super) const NOTIFICATION: &str = "send-notification";
 
-/// More segments than any path of ours has.
+/// More segments than any path of the service has.
 const SEGMENTS: usize = 8;
 
 impl<'a> Route<'a> {
-    /// What a request asks for. HEAD asks for what GET does.
+    /// Returns the route of a request. HEAD is routed as GET.
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoute`] if the address serves nothing, or not this method.
     pub fn find(surface: Surface, method: &Method, path: &'a str) -> Result<Self, NoRoute> {
         let mut segments = [""; SEGMENTS];
         let Some(count) = split(path, &mut segments) else {
@@ -309,7 +313,7 @@ impl<'a> Route<'a> {
         }
     }
 
-    /// The label of its metrics and of its lines in the log.
+    /// Returns the label of its metrics and of its log lines.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Open(route) => match route {
@@ -340,7 +344,7 @@ impl<'a> Route<'a> {
 }
 
 impl Surface {
-    /// How errors look at a path of this surface, also where there is nothing.
+    /// Returns the shape of errors at a path of this surface, even if there is nothing.
     pub fn family(self, path: &str) -> Family {
         let first = path.trim_start_matches('/').split('/').next();
         match self {
@@ -354,8 +358,8 @@ impl Surface {
     }
 }
 
-/// The path with what nobody had to encode as it is written: by RFC 3986 `%41` is `A`
-/// wherever it stands, and what is left encoded means something else.
+/// Decodes the characters of a path that need no encoding. By RFC 3986 `%41` means `A`
+/// everywhere, while what stays encoded means something else.
 pub fn plain(path: &str) -> Cow<'_, str> {
     let Some(first) = path.find('%') else {
         return Cow::Borrowed(path);
@@ -394,7 +398,7 @@ fn split<'a>(path: &'a str, into: &mut [&'a str; SEGMENTS]) -> Option<usize> {
     Some(count)
 }
 
-/// Methods for `Allow`; where there is GET there is HEAD.
+/// Joins methods for `Allow`. HEAD goes with GET.
 fn list(methods: &[&'static str]) -> String {
     let mut text = methods.join(", ");
     if methods.contains(&"GET") {
@@ -408,7 +412,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_had_to_encode_counts_as_written() {
+    fn needlessly_encoded_characters_are_decoded() {
         let check = |path: &str, expect: &str| assert_eq!(plain(path), expect, "{path}");
         check("/deal", "/deal");
         check("/%64eal/%7Ea%2db", "/deal/~a-b");
@@ -465,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn near_misses_are_nothing() {
+    fn near_misses_are_not_found() {
         for path in [
             "/",
             "",
@@ -496,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_method_is_told_which_there_are() {
+    fn any_other_method_gets_the_supported_ones() {
         for method in ["PUT", "DELETE", "TRACE", "CONNECT", "BREW"] {
             assert_eq!(
                 find(Surface::Both, method, "/ingest-lead/abc"),
@@ -520,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_the_shape_of_the_family_also_where_there_is_nothing() {
+    fn errors_have_their_familys_shape_even_at_unknown_paths() {
         assert_eq!(Surface::Both.family("/v1/nothing"), Family::Data);
         assert_eq!(Surface::Both.family("/v10/nothing"), Family::Gateway);
         for path in ["/send-notification", "/send-notification/"] {

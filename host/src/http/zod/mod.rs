@@ -1,6 +1,6 @@
-//! What is wrong with a JSON body, in the form in which Zod 3 tells it: clients
-//! of the gateway read that form. [`mod@read`] finds the issues; standard ones have
-//! Zod's words, ours say what to do.
+//! The issues of a JSON body, in the form of Zod 3, which clients of the gateway read.
+//! [`mod@read`] finds the issues. Standard issues have Zod's messages; the service's own say
+//! what to do.
 
 mod read;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::error::ApiError;
 
-/// One thing that is wrong, where.
+/// One issue, with its path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Issue {
     #[serde(flatten)]
@@ -28,7 +28,7 @@ pub enum Step {
     Index(usize),
 }
 
-/// Zod's codes, as far as a body of ours can be wrong.
+/// Zod's codes, as far as bodies of this service need them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum What {
@@ -83,7 +83,7 @@ impl Issue {
         }
     }
 
-    /// It is missing.
+    /// A missing field.
     pub fn required(expected: &str, path: Vec<Step>) -> Self {
         let what = What::InvalidType {
             expected: expected.to_owned(),
@@ -92,7 +92,7 @@ impl Issue {
         Self::new(what, path, "Required")
     }
 
-    /// A text that does not say what it should.
+    /// A text with the wrong content.
     pub fn unreadable(path: Vec<Step>, message: impl Into<String>) -> Self {
         let what = What::InvalidString {
             validation: "regex",
@@ -100,7 +100,7 @@ impl Issue {
         Self::new(what, path, message)
     }
 
-    /// A list of another length.
+    /// A list of the wrong length.
     pub fn wrong_count(wanted: usize, given: usize, path: Vec<Step>, message: String) -> Self {
         let (kind, inclusive, exact) = ("array", true, true);
         let what = if given < wanted {
@@ -130,7 +130,7 @@ impl Issue {
         Self::new(What::InvalidEnumValue { received, options }, path, message)
     }
 
-    /// None of several forms fits.
+    /// A value that fits none of several forms.
     pub fn no_form(forms: Vec<Vec<Self>>, path: Vec<Step>) -> Self {
         let errors = forms
             .into_iter()
@@ -149,14 +149,18 @@ impl Issue {
     }
 }
 
-/// What a body says, as far as it could be read, and what is wrong with it.
+/// Reads a body. Returns the value as far as it could be read, and the issues.
 pub fn read<T>(body: &Value, read: impl FnOnce(Node<'_>) -> Option<T>) -> (Option<T>, Vec<Issue>) {
     let issues = Issues::default();
     let found = read(Node::root(body, &issues));
     (found, issues.into_vec())
 }
 
-/// What a body says in which nothing is wrong.
+/// Reads a body that must have no issues.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] with all issues.
 pub fn whole<T>(body: &Value, reader: impl FnOnce(Node<'_>) -> Option<T>) -> Result<T, ApiError> {
     match read(body, reader) {
         (Some(found), issues) if issues.is_empty() => Ok(found),
@@ -164,12 +168,12 @@ pub fn whole<T>(body: &Value, reader: impl FnOnce(Node<'_>) -> Option<T>) -> Res
     }
 }
 
-/// A body with these issues.
+/// Returns the error for a body with these issues.
 pub fn invalid(issues: &[Issue]) -> ApiError {
     ApiError::BadRequest(message(issues))
 }
 
-/// The issues as the `message` of an error has them.
+/// Returns the issues as the `message` of an error.
 pub fn message(issues: &[Issue]) -> String {
     serde_json::to_string_pretty(issues).expect("issues are JSON")
 }
@@ -182,7 +186,7 @@ fn joined(options: &[String]) -> String {
         .join(" | ")
 }
 
-/// Holds when these issues are found in a body: code and path of each.
+/// Asserts that these issues are found in a body: code and path of each.
 #[cfg(test)]
 #[track_caller]
 pub fn assert_issues<T>(

@@ -1,6 +1,6 @@
-//! Reads a JSON body without stopping at the first mistake: what is wrong becomes
-//! an issue at its path, reading goes on, and whoever reads looks at the issues
-//! before using anything. Fields that nobody asks for are ignored.
+//! Reads a JSON body without stopping at the first mistake. A mistake becomes an issue at its
+//! path and reading continues; the caller checks the issues before it uses any value. Unknown
+//! fields are ignored.
 
 use std::cell::RefCell;
 
@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 use super::{Issue, Step, What, joined};
 use crate::limits;
 
-/// What was found wrong so far.
+/// The issues found so far.
 #[derive(Default)]
 pub struct Issues(RefCell<Vec<Issue>>);
 
 impl Issues {
-    /// More than a bound tell nobody anything.
+    /// Adds an issue. Issues past a bound are dropped: they would not help a reader.
     pub fn add(&self, issue: Issue) {
         let mut found = self.0.borrow_mut();
         if found.len() < limits::ISSUES {
@@ -27,7 +27,7 @@ impl Issues {
     }
 }
 
-/// A value of the body, at its path; it may not be there.
+/// A value of the body, at its path. It may be absent.
 #[derive(Clone)]
 pub struct Node<'a> {
     value: Option<&'a Value>,
@@ -37,7 +37,7 @@ pub struct Node<'a> {
 
 const NO_NUL: &str = "The character U+0000 is not allowed";
 
-/// How many characters a text may have.
+/// The bounds of a text's length, in characters.
 #[derive(Clone, Copy)]
 pub struct Length {
     pub least: usize,
@@ -45,12 +45,12 @@ pub struct Length {
 }
 
 impl Length {
-    /// Something, and at most so many characters.
+    /// 1 to `most` characters.
     pub const fn filled(most: usize) -> Self {
         Self { least: 1, most }
     }
 
-    /// At most so many characters, or none.
+    /// 0 to `most` characters.
     pub const fn up_to(most: usize) -> Self {
         Self { least: 0, most }
     }
@@ -69,7 +69,7 @@ impl<'a> Node<'a> {
         self.path.clone()
     }
 
-    /// An issue here.
+    /// Adds an issue at this path.
     pub fn wrong(&self, issue: impl FnOnce(Vec<Step>) -> Issue) {
         self.issues.add(issue(self.path()));
     }
@@ -78,17 +78,17 @@ impl<'a> Node<'a> {
         self.value.is_some()
     }
 
-    /// Whether it is there, and null.
+    /// Returns whether it is present and null.
     pub fn is_null(&self) -> bool {
         self.value == Some(&Value::Null)
     }
 
-    /// The same, when it is there: what need not be given.
+    /// Returns itself if it is present, for optional fields.
     pub fn optional(self) -> Option<Self> {
         self.is_there().then_some(self)
     }
 
-    /// The member of an object; of anything else it is not there.
+    /// Returns the member of an object. It is absent if this is not an object.
     pub fn field(&self, name: &str) -> Self {
         let mut path = self.path();
         path.push(Step::Field(name.to_owned()));
@@ -99,7 +99,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Two names of one thing: an issue when both are there.
+    /// Checks that at most one of two names of a thing is present. Adds an issue otherwise.
     pub fn not_both(&self, one: &str, other: &str) -> bool {
         let both = self.field(one).is_there() && self.field(other).is_there();
         if both {
@@ -112,7 +112,8 @@ impl<'a> Node<'a> {
         !both
     }
 
-    /// Fields of which one has to be there, with their types: an issue when none is.
+    /// Checks that at least one of these fields, given with their types, is present. Adds an
+    /// issue otherwise.
     pub fn one_of_fields(&self, fields: &[(&str, &str)]) -> bool {
         let found = fields.iter().any(|(name, _)| self.field(name).is_there());
         if !found {
@@ -125,7 +126,7 @@ impl<'a> Node<'a> {
         found
     }
 
-    /// Fields past these are an issue, which names them.
+    /// Adds an issue that names the fields other than these, if there are any.
     pub fn no_other_than(&self, known: &[&str]) {
         let Some(members) = self.value.and_then(Value::as_object) else {
             return;
@@ -140,12 +141,12 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Whether it is an object; an issue when not.
+    /// Returns itself if it is an object. Adds an issue otherwise.
     pub fn object(&self) -> Option<&Self> {
         self.members().map(|_| self)
     }
 
-    /// Its members, where it is an object; an issue when not.
+    /// Returns its members if it is an object. Adds an issue otherwise.
     pub fn members(&self) -> Option<&'a Map<String, Value>> {
         match self.value {
             Some(Value::Object(members)) => Some(members),
@@ -153,8 +154,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// What it says without U+0000 in any text or name within: an issue at each that
-    /// has it.
+    /// Checks that no text or name within contains U+0000. Adds an issue at each that does.
     pub fn without_nul(&self) -> bool {
         let no_nul = |node: &Self, text: &str| {
             let has = text.contains('\0');
@@ -189,7 +189,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Its elements, at most so many.
+    /// Returns its elements, at most `most`. Adds an issue otherwise.
     pub fn list(&self, most: usize) -> Option<Vec<Self>> {
         let values = match self.value {
             Some(Value::Array(values)) => values,
@@ -224,8 +224,8 @@ impl<'a> Node<'a> {
         self.text_within(length, |text| text)
     }
 
-    /// A text without the blanks around it, of which there has to be something left;
-    /// the upper bound is of what is sent, as schemas have it.
+    /// Returns a text without the blanks around it, of which something has to be left. The
+    /// upper bound applies to what is sent, as in schemas.
     pub fn trimmed(&self, length: Length) -> Option<&'a str> {
         self.text_within(length, str::trim)
     }
@@ -269,7 +269,8 @@ impl<'a> Node<'a> {
         Some(text)
     }
 
-    /// A text for which `valid` holds, such as an e-mail address.
+    /// Returns what `valid` makes of a text, for example of an e-mail address. Adds an issue if
+    /// that is `None`.
     pub fn text_as<T>(
         &self,
         validation: &'static str,
@@ -306,8 +307,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A whole number, however it is written; one that is too large for any use
-    /// is the largest.
+    /// Returns a whole number, however it is written. A number that is too large for any use
+    /// becomes the largest.
     pub fn integer(&self) -> Option<i64> {
         let number = match self.value {
             Some(Value::Number(number)) => number,
@@ -333,7 +334,7 @@ impl<'a> Node<'a> {
         whole
     }
 
-    /// A place in a list: a whole number, or its digits as a text, up to `most`.
+    /// Returns a place in a list: a whole number, or its digits as a text, from 0 to `most`.
     pub fn index(&self, most: u32) -> Option<u32> {
         let number = match self.value {
             Some(Value::String(text)) => match text.parse::<u32>() {
@@ -403,7 +404,7 @@ mod tests {
     use super::super::message;
     use super::*;
 
-    /// What is told of the member `a` of a body.
+    /// Checks the issues of the member `a` of a body.
     fn check(a: Value, read: impl FnOnce(&Node<'_>) -> bool, expect: Value) {
         let body = json!({"a": a});
         let issues = Issues::default();
@@ -416,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_of_another_type_is_told_as_zod_tells_it() {
+    fn missing_fields_and_wrong_types_are_reported_as_zod_does() {
         let issues = Issues::default();
         let body = json!({});
         assert_eq!(Node::root(&body, &issues).field("a").boolean(), None);
@@ -471,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_and_forms_are_told_as_zod_tells_them() {
+    fn bounds_and_formats_are_reported_as_zod_does() {
         let bounds = |bound: &str, kind: &str, message: &str| {
             let code = if bound == "minimum" {
                 "too_small"
@@ -541,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_exclude_each_other_that_lack_and_that_are_too_many_are_told() {
+    fn exclusive_missing_and_unknown_fields_are_reported() {
         let told = |body: Value, read: fn(&Node<'_>)| {
             let issues = Issues::default();
             read(&Node::root(&body, &issues));
@@ -594,7 +595,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_around_a_text_are_taken_off() {
+    fn blanks_around_a_text_are_trimmed() {
         let issues = Issues::default();
         let body = json!({"a": "  x ", "b": " \n", "c": "x    "});
         let body = Node::root(&body, &issues);

@@ -1,7 +1,7 @@
-//! Where a connection's fetches may go, as a workspace file says it:
-//! `"https://graph.example"`, or with `!private` (or `private = true`) for a
-//! machine of the operator's own. A private address that is not marked so is
-//! refused here, where its author reads the reason, and not at the first lead.
+//! The hosts that a connection's calls may reach, as a workspace file lists them:
+//! `"https://graph.example"`, or with `!private` (or `private = true`) for a machine of the
+//! operator. A private address without that mark is refused here, where the file's author
+//! reads the reason, and not at the first lead.
 
 use std::net::IpAddr;
 
@@ -13,9 +13,13 @@ use crate::domain::connection::AllowedHost;
 use crate::egress::is_public;
 
 const EXPECTED: &str =
-    "expected a scheme and a host, as https://graph.example or http://127.0.0.1:9000!private";
+    "expected a scheme and a host, such as https://graph.example or http://127.0.0.1:9000!private";
 
-/// One entry of `allow`, or what is wrong with it.
+/// Reads one entry of `allow`.
+///
+/// # Errors
+///
+/// The problem of the entry, as a text.
 pub fn allowed_host(entry: &Value) -> Result<AllowedHost, String> {
     match entry {
         Value::String(text) => match text.strip_suffix("!private") {
@@ -28,7 +32,7 @@ pub fn allowed_host(entry: &Value) -> Result<AllowedHost, String> {
                 .find(|name| *name != "url" && *name != "private")
             {
                 return Err(format!(
-                    "`{name}` is not known here; known are url, private"
+                    "`{name}` is not a known field; the fields are url and private"
                 ));
             }
             let private = match fields.get("private") {
@@ -56,8 +60,8 @@ fn parse(text: &str, private: bool) -> Result<AllowedHost, String> {
         return Err(format!("`{text}`: expected http or https"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        // The address is not repeated: it holds a credential.
-        return Err("credentials do not belong into an address: name them as secrets".to_owned());
+        // The message does not repeat the address, because it contains a credential.
+        return Err("an address must not contain credentials: declare them as secrets".to_owned());
     }
     if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
         return Err(format!(
@@ -67,7 +71,7 @@ fn parse(text: &str, private: bool) -> Result<AllowedHost, String> {
     let host = url.host().ok_or_else(|| format!("`{text}`: {EXPECTED}"))?;
     if is_own(&host) && !private {
         return Err(format!(
-            "`{text}` is not a public address: if it is meant, write {text}!private"
+            "`{text}` is not a public address: to allow it, write {text}!private"
         ));
     }
     let authority = match url.port() {
@@ -81,8 +85,8 @@ fn parse(text: &str, private: bool) -> Result<AllowedHost, String> {
     })
 }
 
-/// Addresses that nobody outside reaches. What a name leads to is looked at
-/// when it is called.
+/// Returns whether the address is not reachable from outside. The addresses behind a name
+/// are checked when it is called.
 fn is_own(host: &Host<&str>) -> bool {
     match host {
         Host::Domain(name) => {
@@ -149,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_public_host_is_refused_with_a_reason() {
+    fn a_host_that_is_not_public_is_refused_with_a_reason() {
         let check = |entry: Value, expect: &str| {
             let message = allowed_host(&entry).expect_err("it is refused");
             assert!(message.contains(expect), "{entry}: {message}");

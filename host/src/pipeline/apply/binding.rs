@@ -4,6 +4,7 @@
 //! lacks, or one that nobody uses, is told before the first lead or message.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
 
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use super::reader::Table;
 use crate::domain::connection::AllowedHost;
 use crate::domain::exchange::{Location, SenderCheck, SignedPart};
 use crate::domain::plugin::{Description, PluginKind};
-use crate::pipeline::check::known as known_check;
+use crate::domain::word::UnknownWord;
 
 #[derive(Debug)]
 pub struct Binding {
@@ -246,64 +247,92 @@ fn read_reply_secrets(
 }
 
 fn read_checks(table: &Table<'_>, secrets: &BTreeMap<String, DeclaredSecret>) -> Vec<SenderCheck> {
-    table
-        .tables("checks")
+    let checks = table.tables("checks");
+    // One with a problem is left out: a file with problems is not applied.
+    checks
         .into_iter()
-        .map(|check| {
-            let secret = check.required_text("secret");
-            if !secret.is_empty() && !secrets.contains_key(&secret) {
-                check.problem(
-                    "secret",
-                    format!("`{secret}` is not among the secrets here: the check would never run"),
-                );
-            }
-            if check.value("proof").is_none() {
-                check.problem(
-                    "proof",
-                    "is missing: expected { place = \"header\", name = \"…\" }",
-                );
-            }
-            let proof = check.table("proof").map(|proof| {
-                let location = Location {
-                    place: proof.required_text("place"),
-                    name: proof.required_text("name"),
-                };
-                proof.finish();
-                location
-            });
-            let signed = check
-                .tables("signed")
-                .into_iter()
-                .map(|part| {
-                    let signed = SignedPart {
-                        kind: part.required_text("kind"),
-                        value: part.text("value").unwrap_or_default(),
-                    };
-                    part.finish();
-                    signed
-                })
-                .collect();
-            let read = SenderCheck {
-                secret,
-                scheme: check.required_text("scheme"),
-                proof: proof.unwrap_or(Location {
-                    place: "header".to_owned(),
-                    name: String::new(),
-                }),
-                encoding: check.text("encoding").unwrap_or_default(),
-                prefix: check.text("prefix").unwrap_or_default(),
-                timestamp_header: check.text("timestamp_header").unwrap_or_default(),
-                tolerance_seconds: check.number("tolerance_seconds", 0, 86_400).unwrap_or(0),
-                signed,
-            };
-            let whole = !read.scheme.is_empty() && !read.proof.place.is_empty();
-            if whole && let Err(error) = known_check(&read) {
-                check.problem_here(error.to_string());
-            }
+        .filter_map(|check| {
+            let read = read_check(&check, secrets);
             check.finish();
             read
         })
         .collect()
+}
+
+fn read_check(
+    check: &Table<'_>,
+    secrets: &BTreeMap<String, DeclaredSecret>,
+) -> Option<SenderCheck> {
+    let secret = check.required_text("secret");
+    if !secret.is_empty() && !secrets.contains_key(&secret) {
+        check.problem(
+            "secret",
+            format!("`{secret}` is not among the secrets here: the check would never run"),
+        );
+    }
+    if check.value("proof").is_none() {
+        check.problem(
+            "proof",
+            "is missing: expected { place = \"header\", name = \"…\" }",
+        );
+    }
+    let proof = check.table("proof").and_then(|proof| {
+        let (place, name) = (required_word(&proof, "place"), proof.required_text("name"));
+        proof.finish();
+        Some(Location {
+            place: place?,
+            name,
+        })
+    });
+    let signed: Vec<_> = check
+        .tables("signed")
+        .into_iter()
+        .map(|part| {
+            let kind = required_word(&part, "kind");
+            let value = part.text("value").unwrap_or_default();
+            part.finish();
+            Some(SignedPart { kind: kind?, value })
+        })
+        .collect();
+    let (scheme, encoding) = (required_word(check, "scheme"), word(check, "encoding"));
+    let prefix = check.text("prefix").unwrap_or_default();
+    let timestamp_header = check.text("timestamp_header").unwrap_or_default();
+    let tolerance_seconds = check.number("tolerance_seconds", 0, 86_400).unwrap_or(0);
+    Some(SenderCheck {
+        secret,
+        scheme: scheme?,
+        proof: proof?,
+        encoding: encoding.unwrap_or_default(),
+        prefix,
+        timestamp_header,
+        tolerance_seconds,
+        signed: signed.into_iter().collect::<Option<_>>()?,
+    })
+}
+
+/// Reads a word of the contract. `None`: it is absent, or it was reported as a problem.
+fn word<T: FromStr<Err = UnknownWord>>(table: &Table<'_>, field: &'static str) -> Option<T> {
+    parsed(table, field, &table.text(field)?)
+}
+
+/// As [`word`], and reports a field that is missing.
+fn required_word<T: FromStr<Err = UnknownWord>>(
+    table: &Table<'_>,
+    field: &'static str,
+) -> Option<T> {
+    let text = table.required_text(field);
+    // Empty: it was reported as missing.
+    (!text.is_empty()).then(|| parsed(table, field, &text))?
+}
+
+fn parsed<T: FromStr<Err = UnknownWord>>(
+    table: &Table<'_>,
+    field: &'static str,
+    text: &str,
+) -> Option<T> {
+    text.parse()
+        .map_err(|unknown: UnknownWord| table.problem(field, unknown.to_string()))
+        .ok()
 }
 
 /// `page-id = "123"` or `page-id = ["123", "456"]`.

@@ -1,5 +1,5 @@
-//! The connections of a workspace file, sources and channels alike, and how the
-//! sources are read. A channel is read with its instance.
+//! The connections of a workspace file, sources and channels, and how sources are read. A
+//! channel is read with its instance.
 
 use super::binding::Binding;
 use super::declaration::{ActivePlugins, Unique, known};
@@ -11,11 +11,11 @@ use crate::store::PlannedAgent;
 
 #[derive(Debug)]
 pub struct DeclaredConnection {
-    /// Where in the file it is: `connections[0]`.
+    /// The path in the file: `connections[0]`.
     pub path: String,
     pub kind: ConnectionKind,
     pub name: String,
-    /// Of a source.
+    /// Sources only.
     pub partner: Option<String>,
     pub agent: Option<String>,
     pub binding: Binding,
@@ -65,7 +65,8 @@ pub(super) fn read_sources(
         .collect()
 }
 
-/// As browsers name them: no path, the port only where it is not the usual one.
+/// Reads origins in the form that browsers use: no path, and the port only if it is not the
+/// default.
 fn read_origins(table: &Table<'_>) -> Vec<String> {
     let mut origins = Vec::new();
     for (path, entry) in table.list("origins") {

@@ -1,7 +1,7 @@
-//! A workspace as its file declares it: what the fields mean, and everything
-//! that can be said about them without the store. The file is TOML; it comes
-//! here as JSON, its `env:` and `file:` references already resolved by the
-//! command line, which alone may read its user's files and environment.
+//! A workspace as its file declares it: the meaning of the fields, and all checks that need
+//! no store. The file is TOML. It arrives here as JSON; the command line, the only part
+//! that may read its user's files and environment, has resolved the `env:` and `file:`
+//! references.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::domain::{contact, phone, text, time};
 use crate::plugin::schema::Fault;
 use crate::store::{PlannedAgent, PlannedOwner, PlannedProduct};
 
-/// A plugin that serves, as far as a declaration must know it.
+/// An active plugin, as far as a declaration needs it.
 #[derive(Clone, Debug)]
 pub struct ActivePlugin {
     pub description: Description,
@@ -44,7 +44,8 @@ pub struct Declaration {
     pub keys: Vec<DeclaredKey>,
 }
 
-/// A key that the workspace should have; made once, recognised by its kind and label.
+/// A key that the workspace should have. It is created once, and recognised by its kind and
+/// label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclaredKey {
     pub kind: KeyKind,
@@ -52,7 +53,7 @@ pub struct DeclaredKey {
     pub partner: Option<String>,
 }
 
-/// A file that was read, its configurations not checked yet.
+/// A file that was read; its configurations are not checked yet.
 #[derive(Debug)]
 pub struct Reading {
     declaration: Option<Declaration>,
@@ -61,10 +62,14 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The declaration, or everything that is wrong with it. What was found of
-    /// each configuration comes in their order.
+    /// Returns the declaration. `found` has the results for the configurations, in their
+    /// order.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the file.
     pub fn checked(mut self, found: Vec<Checked>) -> Result<Declaration, Vec<Problem>> {
-        // From the last on, so that places before it stay what they are.
+        // From the last on, so that the places of earlier insertions stay valid.
         for (unchecked, found) in self.unchecked.iter().zip(found).rev() {
             let at = |place: &str| format!("{}{}", unchecked.path, place.replace('/', "."));
             let problems: Vec<_> = match found {
@@ -78,7 +83,7 @@ impl Reading {
                 Err(why) => vec![Problem {
                     path: at(""),
                     message: format!(
-                        "cannot be checked by the schema of {}: {why}",
+                        "cannot be checked against the schema of {}: {why}",
                         unchecked.plugin
                     ),
                 }],
@@ -93,10 +98,10 @@ impl Reading {
     }
 }
 
-/// What a configuration breaks, or why nobody can tell.
+/// The faults of a configuration, or why it could not be checked.
 pub type Checked = Result<Vec<Fault>, String>;
 
-/// Reads everything that can be read without asking anybody.
+/// Reads everything that needs no plugin and no store.
 pub fn read(file: &Value, plugins: &ActivePlugins) -> Reading {
     let problems = Problems::default();
     let declaration = read_file(file, plugins, &problems);
@@ -110,12 +115,9 @@ pub fn read(file: &Value, plugins: &ActivePlugins) -> Reading {
 
 fn read_file(file: &Value, plugins: &ActivePlugins, problems: &Problems) -> Option<Declaration> {
     if let Some(path) = text::first_zero(file) {
-        problems.add(
-            path,
-            "holds the character U+0000, which no text here may have",
-        );
+        problems.add(path, "contains the character U+0000, which is not allowed");
     }
-    let file = Table::of(file, "", problems)?;
+    let file = Table::new(file, "", problems)?;
     if file.value("workspace").is_none() {
         file.problem(
             "workspace",
@@ -125,7 +127,7 @@ fn read_file(file: &Value, plugins: &ActivePlugins, problems: &Problems) -> Opti
     let empty = Value::Object(Map::new());
     let workspace = match file.table("workspace") {
         Some(table) => read_workspace(table),
-        None => read_workspace(Table::of(&empty, "workspace", &Problems::default())?),
+        None => read_workspace(Table::new(&empty, "workspace", &Problems::default())?),
     };
     let partners = read_partners(&file);
     let (agents, channels) = read_instances(&file, plugins, &workspace.language);
@@ -248,7 +250,7 @@ fn read_products(file: &Table<'_>) -> Vec<PlannedProduct> {
 }
 
 fn read_keys(file: &Table<'_>, partners: &[String]) -> Vec<DeclaredKey> {
-    // A key is known by both.
+    // A key is recognised by kind and label.
     let mut labels = BTreeMap::<String, Unique>::new();
     file.tables("keys")
         .into_iter()
@@ -257,7 +259,7 @@ fn read_keys(file: &Table<'_>, partners: &[String]) -> Vec<DeclaredKey> {
             let text = table.required_text("kind");
             let of_kind = labels.entry(text.clone()).or_default();
             of_kind.take(&table, "label", &label);
-            let kind = KeyKind::of(&text).filter(|kind| *kind != KeyKind::Admin);
+            let kind = KeyKind::from_text(&text).filter(|kind| *kind != KeyKind::Admin);
             if kind.is_none() && !text.is_empty() {
                 table.problem(
                     "kind",
@@ -267,7 +269,7 @@ fn read_keys(file: &Table<'_>, partners: &[String]) -> Vec<DeclaredKey> {
             let partner = table.text("partner");
             match (kind?, &partner) {
                 (KeyKind::Workspace, Some(_)) => {
-                    table.problem("partner", "a workspace key belongs to no partner");
+                    table.problem("partner", "a workspace key cannot belong to a partner");
                 }
                 (KeyKind::Partner | KeyKind::AccessToken, None) => {
                     table.problem(
@@ -288,7 +290,7 @@ fn read_keys(file: &Table<'_>, partners: &[String]) -> Vec<DeclaredKey> {
         .collect()
 }
 
-/// A table of free form, as JSON text; absent is an empty one.
+/// Returns a free-form table as JSON text; an absent table is an empty one.
 pub(super) fn read_config(table: &Table<'_>) -> String {
     match table.value("config") {
         None => "{}".to_owned(),
@@ -300,14 +302,14 @@ pub(super) fn read_config(table: &Table<'_>) -> String {
     }
 }
 
-/// Names that must differ within their list.
+/// Checks that names differ within their list.
 #[derive(Default)]
 pub(super) struct Unique(BTreeSet<String>);
 
 impl Unique {
     pub(super) fn take(&mut self, table: &Table<'_>, field: &str, value: &str) {
         if !value.is_empty() && !self.0.insert(value.to_owned()) {
-            table.problem(field, format!("`{value}` is there twice"));
+            table.problem(field, format!("`{value}` is declared twice"));
         }
     }
 }
@@ -316,23 +318,24 @@ pub(super) fn known(table: &Table<'_>, field: &str, name: &str, what: &str, amon
     if !among.iter().any(|one| one == name) {
         let names: Vec<_> = among.iter().map(String::as_str).collect();
         let names = if names.is_empty() {
-            "there are none".to_owned()
+            "none".to_owned()
         } else {
-            format!("there are {}", names.join(", "))
+            names.join(", ")
         };
         table.problem(
             field,
-            format!("`{name}` is no {what} of this file: {names}"),
+            format!("this file has no {what} `{name}`; it declares {names}"),
         );
     }
 }
 
-pub(super) const REGION: &str = "two capital letters of ISO 3166 whose phones can be read, as BR";
+pub(super) const REGION: &str =
+    "two capital letters of ISO 3166 for a region with phone numbers, such as BR";
 pub(super) const TIME_ZONE: &str =
-    "a time zone's name of the IANA database, as America/Sao_Paulo or UTC";
-pub(super) const NUMBER: &str = "a phone number with country code, as +5511912345678";
+    "a time zone name of the IANA database, such as America/Sao_Paulo or UTC";
+pub(super) const NUMBER: &str = "a phone number with country code, such as +5511912345678";
 
-pub(super) const LANGUAGE: &str = "a language code of the channel, as pt_BR or en";
+pub(super) const LANGUAGE: &str = "a language code of the channel, such as pt_BR or en";
 
 pub(super) fn is_slug(text: &str) -> bool {
     !text.is_empty()
@@ -342,7 +345,8 @@ pub(super) fn is_slug(text: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// A region of which nothing is known would leave its leads without phones.
+/// Phones of a region without known numbers could not be read, so its leads would have no
+/// phones.
 pub(super) fn is_region(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_uppercase()) && phone::is_region(text)
 }
@@ -351,12 +355,12 @@ pub(super) fn is_time_zone(text: &str) -> bool {
     time::is_zone(text)
 }
 
-/// A number is looked up and answered as E.164, whatever the workspace's region.
+/// Numbers are looked up and returned as E.164, independent of the workspace's region.
 pub(super) fn is_number(text: &str) -> bool {
     phone::normalise(text, "").e164.is_some()
 }
 
-/// As providers write languages: letters, and a region after an underscore.
+/// As providers write languages: letters, and optionally a region after an underscore.
 pub(super) fn is_language(text: &str) -> bool {
     let mut parts = text.split('_');
     let language = parts.next().unwrap_or_default();

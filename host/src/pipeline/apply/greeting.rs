@@ -1,5 +1,6 @@
-//! `[connections.greeting]`: what a new lead of a source is sent, and by which
-//! instance. Its parameters may stand for what the lead says.
+//! `[connections.greeting]`: the template message for a new lead of a source, and the
+//! instance that sends it. Its parameters may contain words that stand for values of the
+//! lead.
 
 use serde_json::Value;
 
@@ -46,7 +47,7 @@ fn read_parameters(table: &Table<'_>) -> Vec<String> {
                     table.problems().add(
                         path,
                         format!(
-                            "`{{{word}}}` stands for nothing; there are {}",
+                            "`{{{word}}}` is not a known word; the words are {}",
                             crate::pipeline::greeting::WORDS
                                 .map(|word| format!("{{{word}}}"))
                                 .join(", ")

@@ -1,6 +1,6 @@
-//! The instances of a workspace file. One with an adapter is a channel too: a
-//! connection of the instance's name, through which its messages go out and
-//! come back. One without stays a name, a number and a kind.
+//! The instances of a workspace file. An instance with an adapter is also a channel: a
+//! connection of the instance's name, through which its messages are sent and received.
+//! Without an adapter, it is only a name, a number and a kind.
 
 use super::binding::{self, Binding};
 use super::connection::DeclaredConnection;
@@ -13,13 +13,14 @@ use crate::domain::plugin::PluginKind;
 use crate::domain::workspace::AgentKind;
 use crate::store::PlannedAgent;
 
-/// What only an instance with an adapter has, beside what every binding has.
+/// The fields that only an instance with an adapter has, in addition to those of every
+/// binding.
 const SETTINGS: [&str; 4] = ["unanswered_after", "idle_after", "keep_for", "language"];
 
-/// The longest that any of an instance's times may be: a year, in seconds.
+/// The upper bound of each of an instance's times: a year, in seconds.
 const LONGEST: i64 = 366 * 24 * 3_600;
 
-/// Instances, and the channels of those that have one.
+/// Reads instances, and the channels of those that have one.
 pub(super) fn read_instances(
     file: &Table<'_>,
     plugins: &ActivePlugins,
@@ -61,7 +62,7 @@ pub(super) fn read_instances(
     (agents, channels)
 }
 
-/// Instances as a list of their own has them: names, numbers and kinds.
+/// Reads a list of instances outside a workspace file: names, numbers and kinds.
 pub(super) fn read_agents(file: &Table<'_>) -> Vec<PlannedAgent> {
     let mut names = Unique::default();
     file.tables("agents")
@@ -69,7 +70,7 @@ pub(super) fn read_agents(file: &Table<'_>) -> Vec<PlannedAgent> {
         .map(|table| {
             let agent = read_agent(&table, &mut names);
             if table.value("adapter").is_some() {
-                table.problem("adapter", "is declared in the workspace's file");
+                table.problem("adapter", "can only be declared in the workspace file");
             }
             table.finish();
             agent
@@ -77,7 +78,7 @@ pub(super) fn read_agents(file: &Table<'_>) -> Vec<PlannedAgent> {
         .collect()
 }
 
-/// What every instance has, its adapter still to be read.
+/// Reads the fields of every instance; the adapter is read later.
 fn read_agent(table: &Table<'_>, names: &mut Unique) -> PlannedAgent {
     let name = table.required_text("name");
     names.take(table, "name", &name);
@@ -102,8 +103,8 @@ fn read_agent(table: &Table<'_>, names: &mut Unique) -> PlannedAgent {
 const CHANNEL: &str =
     "a channel's name in lower-case letters, digits and hyphens, and neither phone nor email";
 
-/// It begins the keys by which a channel's contacts are found, so it must not look
-/// like those of phones and addresses.
+/// The name begins the match keys of a channel's contacts, so it must differ from the
+/// prefixes of phones and e-mail addresses.
 fn is_channel(text: &str) -> bool {
     is_slug(text) && !matches!(text, "phone" | "email")
 }
@@ -126,19 +127,19 @@ fn read_settings(table: &Table<'_>, channel: &str, kind: AgentKind, language: &s
     }
 }
 
-/// What would mean nothing is refused, so that nobody waits for its effect.
+/// Refuses fields that would have no effect, so that no operator relies on them.
 fn refuse_settings(table: &Table<'_>) {
     for field in binding::FIELDS.into_iter().chain(SETTINGS) {
         if table.value(field).is_some() {
             table.problem(
                 field,
-                "means nothing without `adapter`: an instance without one sends nothing",
+                "has no effect without `adapter`: an instance without an adapter sends nothing",
             );
         }
     }
 }
 
-/// The channel that an adapter is for: several adapters may lead to one.
+/// Returns the channel of an adapter: several adapters may lead to one channel.
 fn family(adapter: &str) -> &str {
     match adapter {
         "whatsapp-cloud" => "whatsapp",

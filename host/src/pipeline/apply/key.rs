@@ -1,4 +1,4 @@
-//! Makes keys: the text is given to whoever asked, the store gets its digest.
+//! Creates keys: the caller gets the text, the store gets its digest.
 
 use crate::domain::id::{KeyId, PartnerId, WorkspaceId};
 use crate::domain::key::{KeyKind, KeyRecord, PlainKey};
@@ -9,11 +9,11 @@ use crate::store::{Applied, Store, StoreError};
 use super::MadeKey;
 use super::declaration::DeclaredKey;
 
-/// A key that somebody asks for.
+/// A request for a key.
 #[derive(Clone, Debug)]
 pub struct KeyRequest {
     pub kind: KeyKind,
-    /// None for admin keys only.
+    /// `None` for admin keys only.
     pub workspace: Option<WorkspaceId>,
     /// Set for partner keys and access tokens.
     pub partner: Option<PartnerId>,
@@ -21,7 +21,11 @@ pub struct KeyRequest {
     pub expires_at: Option<Micros>,
 }
 
-/// Makes a key. Its text is in the answer and nowhere else.
+/// Creates a key. Its text is in the answer and nowhere else.
+///
+/// # Errors
+///
+/// [`StoreError`] if the key cannot be stored.
 pub async fn mint(
     store: &dyn Store,
     request: KeyRequest,
@@ -44,7 +48,7 @@ pub async fn mint(
     Ok((record, plain))
 }
 
-/// Makes the declared keys that no live key has the kind and label of.
+/// Creates the declared keys whose kind and label no live key has.
 pub(super) async fn make_missing(
     store: &dyn Store,
     applied: &Applied,

@@ -1,7 +1,7 @@
-//! Owners and agents of a workspace that is there, without its whole file. They are
-//! read as the file's and take the same way into the store: what is named is made or
-//! changed, nothing is removed. What an agent's channel is made of stays with the
-//! file: an agent that has one keeps it.
+//! Owners and agents of an existing workspace, without its whole file. They are read like
+//! those of a file and stored in the same way: entries are created or changed by name,
+//! nothing is removed. The settings of an agent's channel stay in the file: an agent keeps
+//! the channel that it has.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Its list, as paths of problems and answers call it.
+    /// The name of its list, as paths of problems and answers contain it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Owners => "owners",
@@ -31,7 +31,11 @@ impl Part {
     }
 }
 
-/// Applies a list of owners or agents, or tells what that would change.
+/// Applies a list of owners or agents, or reports what it would change.
+///
+/// # Errors
+///
+/// [`ApplyError`] if the list has problems or the store fails.
 pub async fn apply_part(
     pipeline: &Pipeline,
     workspace: &Workspace,
@@ -69,7 +73,7 @@ pub async fn apply_part(
     Ok(carry_out(pipeline, &plan, dry_run).await?.changes)
 }
 
-/// What the list holds, or everything that is wrong with it.
+/// Reads the list, or returns all its problems.
 fn read<T>(
     part: Part,
     list: &Value,
@@ -78,15 +82,12 @@ fn read<T>(
     let file = json!({ part.name(): list });
     let problems = Problems::default();
     if let Some(path) = text::first_zero(&file) {
-        problems.add(
-            path,
-            "holds the character U+0000, which no text here may have",
-        );
+        problems.add(path, "contains the character U+0000, which is not allowed");
     }
     if list.is_null() {
         problems.add(part.name(), "expected a list, found nothing");
     }
-    let found = Table::of(&file, "", &problems).map_or_else(Vec::new, |file| of(&file));
+    let found = Table::new(&file, "", &problems).map_or_else(Vec::new, |file| of(&file));
     let problems = problems.into_vec();
     if problems.is_empty() {
         Ok(found)
@@ -95,7 +96,7 @@ fn read<T>(
     }
 }
 
-/// The channel knows by itself what it is called and of which kind its agent is.
+/// An agent with a channel keeps the kind and the channel name that the channel has.
 fn keep_channel(
     file: &Table<'_>,
     at: usize,
@@ -124,7 +125,7 @@ fn keep_channel(
             file.problem(
                 &format!("agents[{at}].{field}"),
                 format!(
-                    "`{}` has a channel: change that in the workspace's file",
+                    "`{}` has a channel: change it in the workspace file",
                     agent.name
                 ),
             );

@@ -1,8 +1,7 @@
-//! From a declaration to what the store is told: secrets get their values and
-//! are sealed. A connection's fingerprint covers what its version counts, so
-//! that applying the same file again is no new version; it is keyed, since
-//! secrets go into it, and a new sealing key changes it, so that the next apply
-//! seals everything anew.
+//! From a declaration to the plan for the store: secrets get their values and are sealed. A
+//! connection's fingerprint covers everything that its version counts, so that applying the
+//! same file again creates no new version. The fingerprint is keyed, because it covers
+//! secrets. A new sealing key changes it, so that the next apply seals everything again.
 
 use std::collections::BTreeMap;
 
@@ -24,13 +23,18 @@ pub struct Planned {
     pub generated: Generated,
 }
 
-/// Secrets that were made now, by name, of connections and of instances.
+/// Secrets that this apply generated, by name, for connections and instances.
 #[derive(Debug, Default)]
 pub struct Generated {
     pub connections: BTreeMap<String, BTreeMap<String, String>>,
     pub instances: BTreeMap<String, BTreeMap<String, String>>,
 }
 
+/// Makes the plan for the store, and generates the secrets that it declares.
+///
+/// # Errors
+///
+/// [`ApplyError`] if a generated secret must be kept and cannot be decrypted.
 pub fn plan(
     declaration: Declaration,
     before: &[Connection],
@@ -70,7 +74,7 @@ pub fn plan(
     })
 }
 
-/// The values of a connection's secrets, and those of them that were made now.
+/// Returns the values of a connection's secrets, and which of them were generated now.
 fn values(
     connection: &DeclaredConnection,
     before: Option<&Connection>,

@@ -1,7 +1,6 @@
-//! Reads a declaration without stopping at the first mistake: every wrong,
-//! missing or unknown field becomes a problem with its path and what was
-//! expected, and reading goes on with a stand-in. Whoever reads looks at the
-//! problems before using anything.
+//! Reads a declaration without stopping at the first mistake: every wrong, missing or
+//! unknown field becomes a problem with its path and what was expected, and reading
+//! continues with a placeholder. The caller checks the problems before it uses a value.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,21 +9,21 @@ use serde_json::{Map, Value};
 
 use crate::domain::exchange::Problem;
 
-/// What was found wrong so far.
+/// The problems found so far.
 #[derive(Default)]
 pub struct Problems {
     found: RefCell<Vec<Problem>>,
     unchecked: RefCell<Vec<Unchecked>>,
 }
 
-/// A configuration that its plugin's schema has not been asked about: that is
-/// done elsewhere, for all of a file at once.
+/// A configuration that is not yet validated against its plugin's schema. That happens
+/// later, for all configurations of a file at once.
 #[derive(Debug)]
 pub struct Unchecked {
     pub path: String,
     pub plugin: String,
     pub config: Value,
-    /// Problems that were found before it, in the order of the file.
+    /// The number of problems before it, in the order of the file.
     pub after: usize,
 }
 
@@ -36,7 +35,7 @@ impl Problems {
         });
     }
 
-    /// Leaves a configuration to be checked.
+    /// Records a configuration to be checked later.
     pub fn leave(&self, path: String, plugin: &str, config: Value) {
         self.unchecked.borrow_mut().push(Unchecked {
             path,
@@ -55,8 +54,8 @@ impl Problems {
     }
 }
 
-/// A table of the declaration, at its path. Fields that nobody asked for are
-/// reported by [`Table::finish`].
+/// A table of the declaration, at its path. [`Table::finish`] reports the fields that were
+/// not read.
 pub struct Table<'a> {
     fields: &'a Map<String, Value>,
     path: String,
@@ -65,8 +64,8 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The table itself; `None` with a problem when it is something else.
-    pub fn of(value: &'a Value, path: &str, problems: &'a Problems) -> Option<Self> {
+    /// Returns the table; `None`, with a problem, if the value is something else.
+    pub fn new(value: &'a Value, path: &str, problems: &'a Problems) -> Option<Self> {
         match value {
             Value::Object(fields) => Some(Self {
                 fields,
@@ -89,7 +88,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Where it is.
+    /// Returns the path of the table.
     pub fn here(&self) -> &str {
         &self.path
     }
@@ -98,16 +97,11 @@ impl<'a> Table<'a> {
         self.problems.add(self.path(field), message);
     }
 
-    /// A problem of the table as a whole.
-    pub fn problem_here(&self, message: impl Into<String>) {
-        self.problems.add(&self.path, message);
-    }
-
     pub fn problems(&self) -> &'a Problems {
         self.problems
     }
 
-    /// The field as it is; null is absent.
+    /// Returns the field as it is; null counts as absent.
     pub fn value(&self, field: &'static str) -> Option<&'a Value> {
         self.asked.borrow_mut().insert(field);
         self.fields.get(field).filter(|value| !value.is_null())
@@ -116,7 +110,7 @@ impl<'a> Table<'a> {
     pub fn text(&self, field: &'static str) -> Option<String> {
         match self.value(field)? {
             Value::String(text) if text.trim().is_empty() => {
-                self.problem(field, "expected a text that is not empty");
+                self.problem(field, "expected a text, found an empty one");
                 None
             }
             Value::String(text) if text.chars().count() > TEXT_CHARACTERS => {
@@ -134,7 +128,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Empty, with a problem, when it is missing.
+    /// Returns an empty text, with a problem, if the field is missing.
     pub fn required_text(&self, field: &'static str) -> String {
         if self.value(field).is_none() {
             self.problem(field, "is missing: expected a text");
@@ -142,7 +136,7 @@ impl<'a> Table<'a> {
         self.text(field).unwrap_or_default()
     }
 
-    /// A text that satisfies `holds`, else a problem that says `expected`.
+    /// Returns a text that satisfies `holds`; otherwise adds a problem with `expected`.
     pub fn matching(
         &self,
         field: &'static str,
@@ -184,7 +178,7 @@ impl<'a> Table<'a> {
         number
     }
 
-    /// Seconds: a whole number of them, or `90s`, `30m`, `24h`, `30d`.
+    /// Reads seconds: a whole number, or `90s`, `30m`, `24h`, `30d`.
     pub fn duration(&self, field: &'static str, most: i64) -> Option<i64> {
         let seconds = match self.value(field)? {
             Value::Number(number) => number.as_i64(),
@@ -195,13 +189,13 @@ impl<'a> Table<'a> {
         if seconds.is_none() {
             self.problem(
                 field,
-                format!("expected seconds, or a text as 90s, 30m, 24h or 30d, up to {most} s"),
+                format!("expected seconds, or a text such as 90s, 30m, 24h or 30d, up to {most} s"),
             );
         }
         seconds
     }
 
-    /// Entries of a list, each with its path; absent is none.
+    /// Returns the entries of a list, each with its path; an absent list is empty.
     pub fn list(&self, field: &'static str) -> Vec<(String, &'a Value)> {
         match self.value(field) {
             None => Vec::new(),
@@ -217,24 +211,24 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Entries of a list of tables.
+    /// Returns the entries of a list of tables.
     pub fn tables(&self, field: &'static str) -> Vec<Table<'a>> {
         self.list(field)
             .into_iter()
-            .filter_map(|(path, entry)| Table::of(entry, &path, self.problems))
+            .filter_map(|(path, entry)| Table::new(entry, &path, self.problems))
             .collect()
     }
 
     pub fn table(&self, field: &'static str) -> Option<Table<'a>> {
-        Table::of(self.value(field)?, &self.path(field), self.problems)
+        Table::new(self.value(field)?, &self.path(field), self.problems)
     }
 
-    /// Names and values of a table whose names are free.
+    /// Returns names and values of a table with free names.
     pub fn entries(&self) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
         self.fields.iter()
     }
 
-    /// Reports what nobody asked for.
+    /// Reports the fields that were not read.
     pub fn finish(self) {
         let asked = self.asked.borrow();
         for name in self.fields.keys() {
@@ -242,14 +236,14 @@ impl<'a> Table<'a> {
                 let known: Vec<_> = asked.iter().copied().collect();
                 self.problem(
                     name,
-                    format!("is not known here; known are {}", known.join(", ")),
+                    format!("is not a known field; the fields are {}", known.join(", ")),
                 );
             }
         }
     }
 }
 
-/// Characters of a name or another short text: the interface's bound for names.
+/// Bound of a name or another short text in characters, as the interface has it for names.
 const TEXT_CHARACTERS: usize = 255;
 
 fn seconds(text: &str) -> Option<i64> {

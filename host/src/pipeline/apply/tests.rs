@@ -1,4 +1,4 @@
-//! A file in, its problems or its plan out.
+//! From a file to its problems or its plan.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ fn plugins() -> ActivePlugins {
     ])
 }
 
-/// What a file declares, its configurations checked.
+/// Returns the declaration of a file, with its configurations checked.
 fn read(file: &Value, plugins: &ActivePlugins) -> Result<Declaration, Vec<Problem>> {
     let reading = declaration::read(file, plugins);
     let checked = reading.unchecked.iter().map(|one| {
@@ -127,7 +127,7 @@ fn check(file: &Value, expect: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_label_is_there_once_of_each_kind() {
+fn a_label_is_unique_within_its_kind() {
     let with = |kinds: [&str; 2]| {
         let keys = kinds.map(|kind| json!({"kind": kind, "label": "crm", "partner": "crm"}));
         with(|file| file["keys"] = json!(keys))
@@ -136,12 +136,12 @@ fn a_label_is_there_once_of_each_kind() {
     assert_eq!(declaration.keys.len(), 2);
     check(
         &with(["partner", "partner"]),
-        &[("keys[1].label", "`crm` is there twice")],
+        &[("keys[1].label", "`crm` is declared twice")],
     );
 }
 
 #[test]
-fn origins_are_as_browsers_name_them() {
+fn origins_are_written_as_browsers_send_them() {
     let with = |origins: Value| with(|file| file["connections"][0]["origins"] = origins);
     let named = json!(["https://www.example.com", "http://localhost:3000", "*"]);
     let declaration = declared(&with(named.clone()));
@@ -171,7 +171,7 @@ fn a_whole_file_reads_with_its_defaults() {
     assert_eq!(declaration.owners[0].email, "nilda@acme.example");
     let connection = &declaration.connections[0];
     assert!(connection.dedupe_by_content);
-    // Without an allow-list it is what the plugin asks for.
+    // Without an allow-list, the plugin's hosts apply.
     assert_eq!(connection.binding.allow[0].authority, "graph.example");
     assert_eq!(connection.binding.routes["page-id"], ["77"]);
 }
@@ -198,7 +198,7 @@ fn regions_time_zones_and_numbers_that_do_not_exist_are_refused() {
 }
 
 #[test]
-fn regions_time_zones_and_numbers_that_exist_are_taken() {
+fn regions_time_zones_and_numbers_that_exist_are_accepted() {
     for (region, zone, number) in [
         ("PT", "Europe/Lisbon", "+351 912 345 678"),
         ("US", "America/Argentina/Buenos_Aires", "+1 206 555 0142"),
@@ -216,13 +216,13 @@ fn regions_time_zones_and_numbers_that_exist_are_taken() {
 }
 
 #[test]
-fn a_number_without_country_code_is_no_instance_s() {
+fn an_instances_number_needs_a_country_code() {
     let file = with(|file| file["instances"][0]["number"] = json!("98765-4321"));
     check(&file, &[("instances[0].number", "country code")]);
 }
 
 #[test]
-fn all_problems_are_told_at_once_each_with_its_path() {
+fn all_problems_are_reported_at_once_each_with_its_path() {
     let file = json!({
         "workspace": {"slug": "Acme Homes", "region": "br", "colour": "red"},
         "partners": [{"name": "crm"}, {"name": "crm"}],
@@ -244,14 +244,14 @@ fn all_problems_are_told_at_once_each_with_its_path() {
             ("workspace.slug", "lower-case"),
             ("workspace.name", "missing"),
             ("workspace.region", "capital"),
-            ("workspace.colour", "known are"),
+            ("workspace.colour", "the fields are"),
             ("partners[1].name", "twice"),
             ("instances[0].kind", "ai or human"),
             (
                 "connections[0].partner",
-                "`erp` is no partner of this file: there are crm",
+                "this file has no partner `erp`; it declares crm",
             ),
-            ("connections[0].instance", "there are bot"),
+            ("connections[0].instance", "it declares bot"),
             ("connections[0].config", "form"),
             ("connections[0].config.depth", "minimum"),
             ("connections[0].allow[0]", "!private"),
@@ -263,7 +263,7 @@ fn all_problems_are_told_at_once_each_with_its_path() {
             ("connections[1].plugin", "active are forms"),
             ("keys[0].kind", "expected partner"),
             ("keys[1].partner", "missing"),
-            ("conections", "not known"),
+            ("conections", "not a known field"),
         ],
     );
 }
@@ -277,7 +277,7 @@ fn the_character_zero_is_refused_wherever_it_is() {
 }
 
 #[test]
-fn a_reference_that_the_command_line_could_not_follow_is_a_problem_like_others() {
+fn an_unresolved_reference_is_reported_as_a_problem() {
     let file = with(|file| {
         file["connections"][0]["secrets"]["app-secret"] =
             json!({"unresolved": "the environment has no APP_SECRET"});
@@ -293,7 +293,7 @@ fn a_reference_that_the_command_line_could_not_follow_is_a_problem_like_others()
 }
 
 #[test]
-fn a_secret_that_nothing_here_declares_is_left_for_the_plugin_to_judge() {
+fn an_undeclared_secret_is_left_for_the_plugin_to_judge() {
     let file = with(|file| file["connections"][0]["secrets"]["other"] = json!("hush"));
     let binding = &declared(&file).connections[0].binding;
     assert_eq!(binding.undeclared, ["other"]);
@@ -332,10 +332,19 @@ fn a_connection_may_add_a_check_for_a_secret_of_its_own() {
     let unknown = with(|file| {
         file["connections"][0]["secrets"]["token"] = json!("hush");
         file["connections"][0]["checks"] = json!([{
-            "secret": "token", "scheme": "md5", "proof": {"place": "header", "name": "X-Token"}
+            "secret": "token", "scheme": "md5", "encoding": "base32",
+            "proof": {"place": "trailer", "name": "X-Token"}, "signed": [{"kind": "cookies"}]
         }]);
     });
-    check(&unknown, &[("connections[0].checks[0]", "md5")]);
+    check(
+        &unknown,
+        &[
+            ("connections[0].checks[0].scheme", "md5"),
+            ("connections[0].checks[0].encoding", "base32"),
+            ("connections[0].checks[0].proof.place", "trailer"),
+            ("connections[0].checks[0].signed[0].kind", "cookies"),
+        ],
+    );
 }
 
 #[test]
@@ -350,7 +359,7 @@ fn no_secret_is_in_a_problem_or_in_debug_output() {
     assert!(!format!("{declaration:?}").contains("hush"));
 }
 
-/// The connection as a store would give it back after the apply.
+/// Returns the connection as a store returns it after the apply.
 fn stored(planned: &PlannedConnection) -> Connection {
     Connection {
         id: ConnectionId::generate(),
@@ -376,7 +385,7 @@ fn stored(planned: &PlannedConnection) -> Connection {
 }
 
 #[test]
-fn a_generated_secret_is_told_once_and_kept_by_the_next_apply() {
+fn a_generated_secret_is_shown_once_and_kept_by_the_next_apply() {
     let sealer = Sealer::throwaway();
     let first = plan(declared(&file()), &[], &sealer).expect("planned");
     let made = &first.generated.connections["site"]["verify-token"];
@@ -394,7 +403,7 @@ fn a_generated_secret_is_told_once_and_kept_by_the_next_apply() {
 }
 
 #[test]
-fn the_fingerprint_stands_for_configuration_secrets_and_sealing_key() {
+fn the_fingerprint_covers_configuration_secrets_and_sealing_key() {
     let sealer = Sealer::throwaway();
     let fixed = |change: &dyn Fn(&mut Value)| {
         let file = with(|file| {
@@ -423,7 +432,7 @@ fn the_fingerprint_stands_for_configuration_secrets_and_sealing_key() {
 }
 
 #[test]
-fn a_generated_secret_that_no_longer_opens_is_not_replaced_in_silence() {
+fn a_generated_secret_that_cannot_be_decrypted_is_an_error() {
     let first = plan(declared(&file()), &[], &Sealer::throwaway()).expect("planned");
     let before = stored(&first.plan.connections[0]);
     let declaration = declared(&file());
@@ -434,7 +443,8 @@ fn a_generated_secret_that_no_longer_opens_is_not_replaced_in_silence() {
     assert!(plan(declaration, &[before], &Sealer::throwaway()).is_err());
 }
 
-/// The file with an instance that has an adapter, and a source that greets by it.
+/// Returns the file with an instance that has an adapter, and a source that uses it for its
+/// greeting.
 fn with_channel(change: impl FnOnce(&mut Value)) -> Value {
     with(|file| {
         file["instances"] = json!([
@@ -474,12 +484,12 @@ fn an_instance_with_an_adapter_is_a_channel_too() {
     let greeting = site.settings.greeting.as_ref().expect("it greets");
     assert!(greeting.transfer);
     assert_eq!(greeting.parameters.len(), 2);
-    // One without stays as it was.
+    // An instance without an adapter is unchanged.
     assert_eq!(declaration.agents[0].channel, None);
 }
 
 #[test]
-fn a_plugin_of_the_other_kind_is_refused_by_what_it_is() {
+fn a_plugin_of_the_other_kind_is_refused() {
     let file = with_channel(|file| {
         file["instances"][1]["adapter"] = json!("forms");
         file["connections"][0]["plugin"] = json!("bird");
@@ -501,7 +511,7 @@ fn a_plugin_of_the_other_kind_is_refused_by_what_it_is() {
 }
 
 #[test]
-fn what_an_instance_without_adapter_cannot_have_is_refused() {
+fn settings_without_an_adapter_are_refused() {
     let file = with_channel(|file| {
         file["instances"][0]["keep_for"] = json!("1h");
         file["instances"][0]["config"] = json!({});
@@ -524,11 +534,11 @@ fn what_an_instance_without_adapter_cannot_have_is_refused() {
 }
 
 #[test]
-fn a_greeting_goes_by_an_instance_that_can_send() {
+fn a_greeting_needs_an_instance_that_can_send() {
     let by = |greeting: Value| with_channel(|file| file["connections"][0]["greeting"] = greeting);
     check(
         &by(json!({"instance": "nobody", "template": "welcome"})),
-        &[("connections[0].greeting.instance", "there are bot, voice")],
+        &[("connections[0].greeting.instance", "it declares bot, voice")],
     );
     check(
         &by(json!({"instance": "bot", "template": "welcome"})),
@@ -561,7 +571,7 @@ fn a_source_and_an_instance_of_one_name_keep_their_own_secrets() {
 }
 
 #[test]
-fn a_channel_is_not_named_like_what_contacts_are_found_by() {
+fn a_channel_cannot_be_named_like_the_prefix_of_a_match_key() {
     for name in ["phone", "email", "Whats Pipeline", "a:b"] {
         let file = with_channel(|file| file["instances"][1]["channel"] = json!(name));
         check(

@@ -1,14 +1,13 @@
-//! The indexes of product names, one for each workspace that is searched. Each is
-//! loaded when somebody searches first, follows the feed of products, which is
-//! asked at most once a second, and is forgotten, the longest unused first, when
-//! all of them together pass their bound of memory.
+//! The indexes of product names, one for each workspace that is searched. An index is
+//! loaded at the first search and follows the feed of products, which is read at most once
+//! a second. If all indexes together exceed their memory bound, the least recently used
+//! ones are dropped.
 //!
-//! Who searches sees what was committed a second ago, on whichever host. One
-//! task at a time reads a workspace's feed, and goes on when nobody waits for it
-//! any more; everybody else waits for what it finds. Loads and builds happen on
-//! threads that do not serve, two at a time, since one takes a few times the room
-//! of what it makes. A feed whose clock went back is another feed: it is read
-//! from its beginning.
+//! A search sees everything that was committed a second ago, on any host. One task at a
+//! time reads a workspace's feed, and continues even if no request waits for it any more;
+//! all other searches wait for its result. Loads and builds run on threads that serve no
+//! requests, two at a time, because each takes a few times the memory of its result. If the
+//! clock of a feed went back, it counts as another feed and is read from its beginning.
 
 pub(super) mod shelves;
 
@@ -26,9 +25,14 @@ use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::search::{Found, Gathering, Index, Term};
 use crate::store::ProductChange;
+use crate::telemetry::Searched;
 
-/// Those of a workspace's products that the term finds, from this place on and at
-/// most so many, and how many there are.
+/// Searches a workspace's products. Returns at most so many matches from this place on, and
+/// the total number.
+///
+/// # Errors
+///
+/// [`SearchError`] if the index is too large or not loaded in time, or the store fails.
 pub async fn search(
     pipeline: &Arc<Pipeline>,
     workspace: WorkspaceId,
@@ -39,15 +43,16 @@ pub async fn search(
     let started = Instant::now();
     let result = search_fresh(pipeline, workspace, term, from, count).await;
     let outcome = match &result {
-        Ok(found) if found.total == 0 => "nothing",
-        Ok(_) => "found",
-        Err(SearchError::TooLarge) => "too_large",
-        Err(SearchError::Late) => "loading",
-        Err(SearchError::Store(_) | SearchError::Ended(_)) => "failed",
+        Ok(found) if found.total == 0 => Searched::Nothing,
+        Ok(_) => Searched::Found,
+        Err(SearchError::TooLarge) => Searched::TooLarge,
+        Err(SearchError::Late) => Searched::Loading,
+        Err(SearchError::Store(_) | SearchError::Ended(_)) => Searched::Failed,
     };
     pipeline
         .core
         .metrics
+        .search
         .searched(outcome, started.elapsed().as_secs_f64());
     result
 }
@@ -63,13 +68,13 @@ async fn search_fresh(
     let index = tokio::time::timeout(patience, index(pipeline, workspace));
     let index = index.await.map_err(|_| SearchError::Late)??;
     let searching = pipeline.catalogue.searching.acquire();
-    let permit = searching.await.expect("it is never closed");
+    let permit = searching.await.expect("the semaphore is never closed");
     let found = off_thread(move || index.search(&term, from, count)).await;
     drop(permit);
     found
 }
 
-/// The workspace's index as the feed was within the last second.
+/// Returns the workspace's index, current within the last second.
 async fn index(
     pipeline: &Arc<Pipeline>,
     workspace: WorkspaceId,
@@ -88,7 +93,7 @@ async fn index(
         return Err(error);
     }
     let (task_app, task_shelf) = (Arc::clone(pipeline), Arc::clone(&shelf));
-    // It goes on when nobody waits any more: the next one finds it done.
+    // Continues if the request is cancelled: the next search uses the result.
     let reading = tokio::spawn(async move {
         let (pipeline, shelf) = (task_app, task_shelf);
         let result = follow(&pipeline, workspace, &shelf, &mut reader).await;
@@ -103,7 +108,7 @@ async fn index(
 }
 
 impl Reader {
-    /// A failure that is so young that trying again is of no use.
+    /// Returns a failure that is too recent for another attempt.
     fn failure(&self, now: Micros) -> Option<SearchError> {
         let (since, error) = self.failed.as_ref()?;
         let most = match error {
@@ -114,8 +119,8 @@ impl Reader {
     }
 }
 
-/// Reads the feed to its end, from where the index is or from its beginning, and
-/// puts the index of that on its shelf.
+/// Reads the feed to its end, from the position of the index or from its beginning, and
+/// stores the resulting index on its shelf.
 async fn follow(
     pipeline: &Arc<Pipeline>,
     workspace: WorkspaceId,
@@ -153,18 +158,18 @@ async fn follow(
 
 fn make_room(pipeline: &Pipeline) {
     let (indexes, bytes) = pipeline.catalogue.make_room();
-    pipeline.core.metrics.search_indexes(indexes, bytes);
+    pipeline.core.metrics.search.indexes(indexes, bytes);
 }
 
 fn refuse(pipeline: &Pipeline, workspace: WorkspaceId) {
     tracing::warn!(
         %workspace,
         memory_mib = pipeline.core.config.search.memory_mib,
-        "the products of a workspace cannot be searched: their index takes more than all indexes may; raise search.memory_mib"
+        "products of a workspace cannot be searched, the index exceeds the memory for all indexes: raise search.memory_mib"
     );
 }
 
-/// The index with what came since; `None`: it has to be loaded anew.
+/// Applies the changes since the last read; `None` if the index must be loaded again.
 async fn catch_up(
     pipeline: &Pipeline,
     workspace: WorkspaceId,
@@ -185,11 +190,11 @@ async fn catch_up(
             .product_changes(workspace, seen, rows)
             .await?;
         if page.clock < seen && pipeline.core.store.may_lag() {
-            // What is not there yet comes.
+            // The replica lags: retry later.
             break;
         }
         if page.clock < seen || page.misses_removals(seen) {
-            tracing::info!(%workspace, "the feed of products is not the one that the index followed: it is loaded anew");
+            tracing::info!(%workspace, "index cannot follow the product feed, reloading");
             return Ok(None);
         }
         let is_last = page.changes.len() < rows as usize;
@@ -228,30 +233,30 @@ async fn load(
     reader: &mut Reader,
 ) -> Result<Arc<Index>, SearchError> {
     let building = pipeline.catalogue.building.acquire();
-    let permit = building.await.expect("it is never closed");
+    let permit = building.await.expect("the semaphore is never closed");
     let started = Instant::now();
     let deadline = Duration::from_secs(limits::SEARCH_LOAD_SECONDS);
     let loaded = tokio::time::timeout(deadline, gather(pipeline, workspace)).await;
     let (index, seen) = loaded.unwrap_or_else(|_| {
-        tracing::warn!(%workspace, "the products of a workspace could not be loaded in time for searching");
+        tracing::warn!(%workspace, "product index not loaded in time");
         Err(SearchError::Late)
     })?;
     drop(permit);
     reader.seen = seen;
     reader.loads += 1;
     let seconds = started.elapsed().as_secs_f64();
-    pipeline.core.metrics.search_loaded(seconds);
-    tracing::info!(%workspace, products = index.count(), bytes = index.bytes(), seconds, "products are loaded for searching");
+    pipeline.core.metrics.search.loaded(seconds);
+    tracing::info!(%workspace, products = index.count(), bytes = index.bytes(), seconds, "product index loaded");
     Ok(Arc::new(index))
 }
 
-/// The index of the whole feed, and up to where that is.
+/// Builds the index of the whole feed. Returns it with the stamp that it is current to.
 async fn gather(pipeline: &Pipeline, workspace: WorkspaceId) -> Result<(Index, i64), SearchError> {
     let bound = pipeline.catalogue.bound;
     let rows = limits::SEARCH_LOAD_ROWS;
     let mut gathering = Gathering::default();
     let mut seen = 0;
-    // What was gone by the first page's clock is on none of the pages.
+    // Rows that were removed before the clock of the first page are on none of the pages.
     let mut begun = None;
     loop {
         let page = pipeline
@@ -283,8 +288,8 @@ async fn gather(pipeline: &Pipeline, workspace: WorkspaceId) -> Result<(Index, i
     }
 }
 
-/// Builds the index anew beside what goes on, where so much has changed that this
-/// pays, and follows with it from then on.
+/// Rebuilds the index in the background once so much has changed that this pays off, and
+/// continues with the new one.
 fn rebuild_if_worn(
     pipeline: &Arc<Pipeline>,
     workspace: WorkspaceId,
@@ -300,12 +305,12 @@ fn rebuild_if_worn(
     let (pipeline, shelf) = (Arc::clone(pipeline), Arc::clone(shelf));
     tokio::spawn(async move {
         let building = pipeline.catalogue.building.acquire();
-        let permit = building.await.expect("it is never closed");
+        let permit = building.await.expect("the semaphore is never closed");
         let built = off_thread(move || worn.rebuilt()).await;
         drop(permit);
         let mut reader = shelf.reader.lock().await;
         reader.is_building = false;
-        // Forgotten meanwhile, or read from the beginning of another feed.
+        // The index was dropped meanwhile, or another feed was loaded.
         if shelf.index().is_none() || reader.loads != loads {
             return;
         }
@@ -314,12 +319,12 @@ fn rebuild_if_worn(
             follow(&pipeline, workspace, &shelf, &mut reader).await
         };
         if let Err(error) = followed.await {
-            tracing::warn!(%workspace, %error, "an index of products could not be built anew");
+            tracing::warn!(%workspace, %error, "product index not rebuilt");
         }
     });
 }
 
-/// Runs what takes its time where nothing is served.
+/// Runs long computations on a thread that serves no requests.
 async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, SearchError> {

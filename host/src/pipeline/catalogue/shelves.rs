@@ -1,4 +1,4 @@
-//! The places of the indexes in memory, and their bound.
+//! The indexes in memory, and their bound.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,21 +13,21 @@ use crate::limits;
 use crate::search::Index;
 use crate::store::StoreError;
 
-/// Why nothing could be searched.
+/// Why a search failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the index takes more than all may take together: raise search.memory_mib")]
+    #[error("the index exceeds the memory for all indexes: raise search.memory_mib")]
     TooLarge,
     #[error("the index is not loaded yet")]
     Late,
-    #[error("a task of the search did not end: {0}")]
+    #[error("a search task failed: {0}")]
     Ended(#[source] JoinError),
 }
 
 impl SearchError {
-    /// For another one who waited.
+    /// Returns the error again, for another waiting search.
     pub(super) fn again(&self) -> Self {
         match self {
             Self::Store(error) => Self::Store(error.again()),
@@ -38,44 +38,44 @@ impl SearchError {
 }
 
 pub struct Catalogue {
-    /// Bytes of all indexes together.
+    /// Bound of all indexes together, in bytes.
     pub(super) bound: usize,
     pub(super) shelves: Mutex<HashMap<WorkspaceId, Arc<Shelf>>>,
-    /// Grows with every search: what was used when.
+    /// Incremented with every search: the order of last uses.
     pub(super) turn: AtomicU64,
-    /// For who loads or builds.
+    /// Limits concurrent loads and builds.
     pub(super) building: Semaphore,
-    /// For who searches: a core each.
+    /// Limits concurrent searches to one per core.
     pub(super) searching: Semaphore,
 }
 
-/// Loads and builds at once: more than one, so that a large workspace does not
-/// make all the others wait.
+/// Loads and builds at once: more than one, so that a large workspace does not delay all
+/// the others.
 const LOADS: usize = 2;
 
 /// The place of one workspace's index.
 #[derive(Default)]
 pub(super) struct Shelf {
     pub(super) kept: Mutex<Option<Kept>>,
-    /// Held by the one who reads the feed.
+    /// Held by the task that reads the feed.
     pub(super) reader: Arc<tokio::sync::Mutex<Reader>>,
 }
 
 pub(super) struct Kept {
     pub(super) index: Arc<Index>,
-    /// What was committed before this moment is in it.
+    /// The index contains everything that was committed before this moment.
     pub(super) since: Micros,
     pub(super) used: u64,
 }
 
 #[derive(Default)]
 pub(super) struct Reader {
-    /// Everything up to this stamp is in the index.
+    /// The index contains everything up to this stamp.
     pub(super) seen: i64,
-    /// How often the feed was read from its beginning.
+    /// The number of times that the feed was read from its beginning.
     pub(super) loads: u64,
     pub(super) is_building: bool,
-    /// The index as it was at a stamp, built in one go: the next to follow with.
+    /// An index as of a stamp that was built in one go; the next read continues with it.
     pub(super) built: Option<(Index, i64)>,
     pub(super) failed: Option<(Micros, SearchError)>,
 }
@@ -97,7 +97,8 @@ impl Catalogue {
         Arc::clone(shelves.entry(workspace).or_default())
     }
 
-    /// Forgets the longest unused until all that are left fit; how many, and their bytes.
+    /// Drops the least recently used indexes until the rest fits. Returns how many were
+    /// dropped, and their bytes.
     pub(super) fn make_room(&self) -> (usize, usize) {
         let shelves = hold(&self.shelves);
         let mut used: Vec<_> = shelves
@@ -132,7 +133,7 @@ impl Shelf {
         kept.as_ref().map(|kept| Arc::clone(&kept.index))
     }
 
-    /// The index, where the feed was asked within the second.
+    /// Returns the index if the feed was read within the last second.
     pub(super) fn fresh(&self, now: Micros, turn: u64) -> Option<Arc<Index>> {
         let mut kept = hold(&self.kept);
         let kept = kept.as_mut()?;

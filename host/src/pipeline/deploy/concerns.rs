@@ -1,5 +1,5 @@
-//! What stands against making a version serve that nobody agreed to yet, and
-//! the words by which an operator agrees.
+//! The objections to an activation that no operator has accepted yet, and the words that
+//! accept them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::domain::publisher::Publisher;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError, LoadError, Loaded, Prepared, TRIAL_LANE};
 
-/// What an operator accepts that otherwise stops an activation.
+/// The objections that an operator accepts.
 #[derive(Clone, Debug, Default)]
 pub struct Accept(BTreeSet<String>);
 
@@ -33,7 +33,11 @@ impl Accept {
         "all",
     ];
 
-    /// None names the first word that means nothing.
+    /// Reads the words.
+    ///
+    /// # Errors
+    ///
+    /// The first unknown word.
     pub fn of<I: IntoIterator<Item = S>, S: AsRef<str>>(words: I) -> Result<Self, String> {
         words
             .into_iter()
@@ -54,10 +58,10 @@ impl Accept {
     }
 }
 
-/// What an activation would bring that nobody agreed to yet.
+/// A change that an activation would bring and that no operator has accepted yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Concern {
-    /// The word that accepts it; empty: nothing does.
+    /// The word that accepts it; empty if it cannot be accepted.
     pub accept: String,
     pub what: String,
 }
@@ -70,8 +74,8 @@ pub(super) fn describe(concerns: &[Concern]) -> String {
     concerns.iter().map(line).collect::<Vec<_>>().join("; ")
 }
 
-/// What stands against making this version serve. `origin` is the file or
-/// upload that it came with, when it came just now.
+/// Returns the objections to activating this version. `origin` is the file or upload that
+/// it has just come from.
 pub(super) async fn find(
     pipeline: &Pipeline,
     prepared: &Prepared,
@@ -89,7 +93,7 @@ pub(super) async fn find(
         .into_iter()
         .find(|activation| &activation.name == name)
     else {
-        // Even the first of its name does not tell a secret to anybody unasked.
+        // Even the first version of a name needs consent to reveal a secret.
         let tells = new.reply_slots.iter().filter(|slot| slot.tells());
         concerns.extend(in_replies(tells));
         return Ok(concerns);
@@ -116,7 +120,7 @@ pub(super) async fn find(
         ask(
             "new-publisher",
             format!(
-                "`{name}` belongs to {}, and this comes from {publisher}",
+                "`{name}` belongs to {}, but this version comes from {publisher}",
                 old.publisher
             ),
         );
@@ -125,7 +129,7 @@ pub(super) async fn find(
         ask(
             "fewer-cases",
             format!(
-                "it carries {} golden cases, and the version that serves {}",
+                "it has {} golden cases, and the active version has {}",
                 prepared.golden, old.golden
             ),
         );
@@ -141,17 +145,18 @@ pub(super) async fn find(
             ask(
                 "older",
                 format!(
-                    "version {} is older than {}, which serves",
+                    "version {} is older than {}, the active one",
                     new.description.version, old.description.version
                 ),
             );
         }
-        // The same file edited again is its author at work; any other is a mix-up.
+        // Editing the same file again is the author's work in progress; any other source is
+        // a mix-up.
         std::cmp::Ordering::Equal if origin.is_some_and(|origin| origin != old.origin) => {
             ask(
                 "same-version",
                 format!(
-                    "version {} has other content than the one from {}, which serves",
+                    "version {} differs from the active version of that number, which came from {}",
                     new.description.version, old.origin
                 ),
             );
@@ -196,33 +201,38 @@ pub(super) async fn find(
     Ok(concerns)
 }
 
-/// Secrets that would be in replies, and nobody agreed to that yet.
+/// Returns the concern about secrets in replies that no operator has accepted yet.
 fn in_replies<'a>(slots: impl Iterator<Item = &'a ReplySlot>) -> Option<Concern> {
     let slots: Vec<String> = slots.map(ToString::to_string).collect();
     (!slots.is_empty()).then(|| Concern {
         accept: "new-reply-slots".to_owned(),
         what: format!(
-            "its replies, which anybody may read, hold {}",
+            "its replies, which every caller can read, contain {}",
             slots.join(", ")
         ),
     })
 }
 
-/// Whatever uses the name would be without what it calls.
+/// Returns the concern about a change of kind: users of the name would no longer find the
+/// plugin that they call.
 fn another_kind(name: &str, was: PluginKind, is: PluginKind, is_used: bool) -> Concern {
     let (accept, advice) = if is_used {
-        ("", ": give it a name of its own")
+        ("", ": give it another name")
     } else {
         ("new-kind", "")
     };
     let (was, is) = (was.with_article(), is.with_article());
     Concern {
         accept: accept.to_owned(),
-        what: format!("`{name}` is {was}, and this is {is}{advice}"),
+        what: format!("`{name}` is {was}, and this version is {is}{advice}"),
     }
 }
 
-/// What stands against a rollback to another kind: that the name is used.
+/// Returns the objection to a rollback to another kind: the name is in use.
+///
+/// # Errors
+///
+/// [`DeployError`] if the store fails.
 pub async fn of_kind(
     pipeline: &Pipeline,
     name: &str,
@@ -235,13 +245,13 @@ pub async fn of_kind(
     Ok(Some(another_kind(name, was, is, true)))
 }
 
-/// Whether a connection or an instance has the plugin of this name.
+/// Returns whether a connection or an instance uses the plugin of this name.
 async fn is_used(pipeline: &Pipeline, name: &str) -> Result<bool, DeployError> {
     let connections = pipeline.core.store.connections(None).await?;
     Ok(connections.iter().any(|one| one.plugin == name))
 }
 
-/// A connection as its operator knows it.
+/// Names a connection as its operator knows it.
 fn named(connection: &Connection) -> String {
     match connection.kind {
         ConnectionKind::Source => format!("connection `{}`", connection.name),
@@ -249,7 +259,7 @@ fn named(connection: &Connection) -> String {
     }
 }
 
-/// Connections whose configuration the new version would refuse.
+/// Returns the connections whose configuration the new version would refuse.
 async fn configurations(pipeline: &Pipeline, new: &Loaded) -> Result<Vec<Concern>, DeployError> {
     let mut connections = pipeline.core.store.connections(None).await?;
     connections.retain(|connection| connection.plugin == new.description.name);
@@ -265,7 +275,7 @@ async fn configurations(pipeline: &Pipeline, new: &Loaded) -> Result<Vec<Concern
     let concerns = unfit.map(|(connection, faults)| Concern {
         accept: String::new(),
         what: format!(
-            "the configuration of {} does not fit it: {}",
+            "it does not accept the configuration of {}: {}",
             named(connection),
             faults
                 .iter()
@@ -277,7 +287,7 @@ async fn configurations(pipeline: &Pipeline, new: &Loaded) -> Result<Vec<Concern
     Ok(concerns.collect())
 }
 
-/// Connections whose senders would have to prove less than now.
+/// Returns the connections whose sender checks would become weaker.
 async fn weaker_for_connections(
     pipeline: &Pipeline,
     new: &Arc<Loaded>,
@@ -318,7 +328,7 @@ async fn weaker_for_connections(
             }
             (_, Ok(Err(problem))) => {
                 weaker.insert(format!(
-                    "it cannot say how senders of {} prove themselves: {}",
+                    "it cannot declare the sender checks of {}: {}",
                     named(connection),
                     problem.message
                 ));
@@ -328,7 +338,7 @@ async fn weaker_for_connections(
             }
             (_, Err(error)) => {
                 weaker.insert(format!(
-                    "it fails when asked how senders of {} prove themselves: {error}",
+                    "it fails to declare the sender checks of {}: {error}",
                     named(connection)
                 ));
             }
@@ -338,7 +348,7 @@ async fn weaker_for_connections(
     Ok(weaker.into_iter().collect())
 }
 
-/// Checks of the old that the new lacks or loosens.
+/// Returns the checks of the old version that the new one lacks or loosens.
 fn weaker_checks(new: &SenderChecks, old: &SenderChecks) -> Vec<String> {
     let mut weaker = Vec::new();
     for before in &old.checks {
@@ -358,7 +368,7 @@ fn weaker_checks(new: &SenderChecks, old: &SenderChecks) -> Vec<String> {
                 if alike == *before && !longer {
                     continue;
                 }
-                format!("the check of `{}` is another one", before.secret)
+                format!("the check of `{}` changed", before.secret)
             }
         };
         weaker.push(what);
@@ -374,7 +384,7 @@ fn weaker_checks(new: &SenderChecks, old: &SenderChecks) -> Vec<String> {
     weaker
 }
 
-/// By semantic versioning: numbers first, then a pre-release is below its release.
+/// Compares by semantic versioning: numbers first; a pre-release is below its release.
 fn compare_versions(left: &str, right: &str) -> std::cmp::Ordering {
     match (semver::Version::parse(left), semver::Version::parse(right)) {
         (Ok(left), Ok(right)) => left.cmp_precedence(&right),
@@ -385,17 +395,17 @@ fn compare_versions(left: &str, right: &str) -> std::cmp::Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::{Location, SenderCheck};
+    use crate::domain::exchange::{Encoding, Location, Place, Scheme, SenderCheck};
 
     fn check(secret: &str, tolerance_seconds: u32) -> SenderCheck {
         SenderCheck {
             secret: secret.into(),
-            scheme: "hmac-sha256".into(),
+            scheme: Scheme::HmacSha256,
             proof: Location {
-                place: "header".into(),
+                place: Place::Header,
                 name: "x".into(),
             },
-            encoding: "hex".into(),
+            encoding: Encoding::Hex,
             prefix: String::new(),
             timestamp_header: String::new(),
             tolerance_seconds,
@@ -404,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_that_is_gone_or_looser_is_weaker_and_a_stricter_one_is_not() {
+    fn a_removed_or_looser_check_is_weaker_and_a_stricter_one_is_not() {
         let checks = |checks: &[SenderCheck]| SenderChecks {
             checks: checks.to_vec(),
             carried_secrets: vec![],

@@ -1,9 +1,10 @@
-//! How a plugin comes to serve: compiled aside, checked, tried, stored, then
-//! swapped in whole. What does not pass changes nothing and says why.
+//! Deploys a plugin version: it is compiled in the background, checked, tried, stored, and
+//! then activated as a whole. A version that fails a step changes nothing, and the error
+//! gives the reason.
 //!
-//! Which version serves is written in the store and nowhere else, so a restart
-//! or a rollback is not undone by what lies in the inbox. The inbox is for
-//! bytes never seen before: modification times, removals and restarts mean nothing.
+//! Only the store records which version is active, so files in the inbox do not undo an
+//! activation or a rollback after a restart. The inbox is for bytes that were never seen
+//! before: modification times, removals and restarts have no effect.
 
 mod concerns;
 mod take_in;
@@ -36,18 +37,18 @@ pub enum DeployError {
         concerns: Vec<Concern>,
     },
     #[error(
-        "there is no plugin with digest {0}; `leadhost plugin list` shows those that there are"
+        "there is no plugin with digest {0}; run `leadhost plugin list` to see the stored ones"
     )]
     UnknownDigest(Digest),
-    #[error("plugin `{name}` has no version {digest}: that digest is of `{found}`")]
+    #[error("plugin `{name}` has no version {digest}: that digest belongs to `{found}`")]
     AnotherName {
         name: String,
         digest: Digest,
         found: String,
     },
-    #[error("no version of `{0}` served before the one that serves now")]
+    #[error("no version of `{0}` was active before the current one")]
     NothingBefore(String),
-    #[error("there is no plugin `{0}`; `leadhost plugin list` shows those that there are")]
+    #[error("there is no plugin `{0}`; run `leadhost plugin list` to see the stored ones")]
     UnknownPlugin(String),
     #[error(transparent)]
     Fleet(FleetError),
@@ -73,17 +74,17 @@ impl From<VersionError> for DeployError {
     }
 }
 
-/// Where a component came from just now.
+/// The origin of a component that has just arrived.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// `upload`, or the file.
+    /// `upload`, or the file name.
     pub name: String,
-    /// Whose it is unless it is signed.
+    /// The publisher, unless the component is signed.
     pub publisher: Publisher,
 }
 
 impl Origin {
-    /// Sent by an operator with this admin key.
+    /// The origin of an upload with this admin key.
     pub fn upload(key: KeyId) -> Self {
         Self {
             name: "upload".to_owned(),
@@ -101,16 +102,16 @@ impl From<&str> for Origin {
     }
 }
 
-/// A version that serves from now on.
+/// A version that was activated.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Activated {
     pub activation: Activation,
-    /// Live hosts that had not swapped when the time for it was up.
+    /// Live hosts that had not switched when the time for it was up.
     pub behind: Vec<Behind>,
 }
 
-/// A component that was looked at and not kept.
+/// A component that was checked and not stored.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckReport {
@@ -120,11 +121,11 @@ pub struct CheckReport {
     pub contract: String,
     pub golden: u32,
     pub publisher: Publisher,
-    /// What an activation would ask about.
+    /// The concerns that an activation would raise.
     pub concerns: Vec<Concern>,
 }
 
-/// A component that is stored, and serves if it was activated.
+/// A component that is stored, and active if that was requested.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deployed {
@@ -132,7 +133,11 @@ pub struct Deployed {
     pub activation: Option<Activated>,
 }
 
-/// Looks at a component and changes nothing.
+/// Checks a component and changes nothing.
+///
+/// # Errors
+///
+/// [`DeployError`] if the component cannot be loaded, its trial fails, or the store fails.
 pub async fn check(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
@@ -155,14 +160,18 @@ pub async fn check(
     })
 }
 
-/// A component that has passed, and nothing of it is kept yet.
+/// A component that has passed its trial and is not stored yet.
 pub struct Tried {
     trial: Trial,
     prepared: Prepared,
     wasm: Vec<u8>,
 }
 
-/// The first half of an upload: it changes nothing and may be broken off.
+/// The first half of an upload. It changes nothing and may be cancelled.
+///
+/// # Errors
+///
+/// [`DeployError`] if the component cannot be loaded or its trial fails.
 pub async fn try_out(pipeline: &Arc<Pipeline>, wasm: Vec<u8>) -> Result<Tried, DeployError> {
     let mut trial = pipeline.core.plugins.trial().await?;
     let prepared = trial.prepare(wasm.clone()).await?;
@@ -173,8 +182,13 @@ pub async fn try_out(pipeline: &Arc<Pipeline>, wasm: Vec<u8>) -> Result<Tried, D
     })
 }
 
-/// Tries a component, keeps it, and activates it when asked to and nothing stands
-/// against it.
+/// Tries a component, stores it, and activates it if that is requested and every concern is
+/// accepted.
+///
+/// # Errors
+///
+/// [`DeployError`] if the component cannot be loaded, its trial fails, a concern is not
+/// accepted, or the store or the fleet fails.
 pub async fn upload(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
@@ -186,7 +200,11 @@ pub async fn upload(
     admit(pipeline, tried, origin.into(), activate, accept).await
 }
 
-/// The second half of an upload, which is done to its end.
+/// The second half of an upload, which must run to its end.
+///
+/// # Errors
+///
+/// [`DeployError`] if a concern is not accepted, or the store or the fleet fails.
 pub async fn admit(
     pipeline: &Arc<Pipeline>,
     tried: Tried,
@@ -216,7 +234,12 @@ pub async fn admit(
     Ok(Deployed { record, activation })
 }
 
-/// Makes a stored version serve.
+/// Activates a stored version.
+///
+/// # Errors
+///
+/// [`DeployError`] if the version is not stored, has another name or cannot be loaded, a
+/// concern is not accepted, or the store or the fleet fails.
 pub async fn activate(
     pipeline: &Arc<Pipeline>,
     name: &str,
@@ -240,7 +263,7 @@ pub async fn activate(
         .plugin(digest)
         .await?
         .ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
-    // Its turn first: whoever waits for one keeps nobody from deploying.
+    // Waits for the trial first: a deployment that waits for it does not block others.
     let mut trial = pipeline.core.plugins.trial().await?;
     let _alone = pipeline.deploying.lock().await;
     let serves = serving(pipeline, name).await?;
@@ -254,7 +277,13 @@ pub async fn activate(
     swap(pipeline, &loaded, serves.as_ref()).await
 }
 
-/// Makes the version serve that served before. It was agreed to once: nothing is asked.
+/// Activates the version that was active before. It was accepted once, so no concerns are
+/// raised except a change of kind.
+///
+/// # Errors
+///
+/// [`DeployError`] if there is no such plugin or no version before, that version cannot be
+/// loaded or has another kind while the name is in use, or the store or the fleet fails.
 pub async fn rollback(pipeline: &Arc<Pipeline>, name: &str) -> Result<Activated, DeployError> {
     let _alone = pipeline.deploying.lock().await;
     let activations = pipeline.core.store.activations().await?;
@@ -268,7 +297,7 @@ pub async fn rollback(pipeline: &Arc<Pipeline>, name: &str) -> Result<Activated,
     let loaded = loaded(pipeline, &previous)
         .await?
         .ok_or(DeployError::UnknownDigest(previous))?;
-    // Whatever it is asked for, it stays what those who use the name call.
+    // Even a rollback must not change the kind of a plugin that is in use.
     let old = pipeline.core.store.plugin(&serves.digest).await?;
     if let Some(kind) = old.and_then(|old| old.kind())
         && let Some(concern) = concerns::of_kind(pipeline, name, kind, loaded.kind).await?
@@ -282,9 +311,9 @@ pub async fn rollback(pipeline: &Arc<Pipeline>, name: &str) -> Result<Activated,
     swap(pipeline, &loaded, Some(&serves.digest)).await
 }
 
-/// Who a component comes from: whoever signed it; else whoever brought these bytes
-/// first. So a file of the inbox stays the inbox's when an operator, asked about it,
-/// makes it serve.
+/// Returns the publisher of a component: its signer; otherwise the origin that first
+/// brought these bytes. So a file of the inbox still belongs to the inbox if an operator
+/// accepts its concerns and activates it.
 async fn publisher_of(
     pipeline: &Pipeline,
     loaded: &Loaded,
@@ -296,7 +325,7 @@ async fn publisher_of(
     if let Some(record) = pipeline.core.store.plugin(&loaded.digest).await? {
         return Ok(record.publisher);
     }
-    // Only files of the inbox are noted as refused.
+    // Refusals are stored only for files of the inbox.
     let refusals = pipeline.core.store.refusals().await?;
     let is_refused = refusals
         .iter()
@@ -308,28 +337,32 @@ async fn publisher_of(
     })
 }
 
-/// What serves under a name by the store's word.
+/// Returns the active version of a name, as the store has it.
 async fn serving(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, StoreError> {
     let activations = pipeline.core.store.activations().await?;
     let serves = activations.into_iter().find(|one| one.name == name);
     Ok(serves.map(|activation| activation.digest))
 }
 
-/// Loads what serves by the store's word: before the host says that it is
-/// ready. A version that does not load any more leaves its deliveries waiting.
+/// Loads the active versions that the store records, before the host reports ready. The
+/// deliveries of a version that fails to load wait.
+///
+/// # Errors
+///
+/// [`DeployError`] if the store fails.
 pub async fn load_active(pipeline: &Arc<Pipeline>) -> Result<(), DeployError> {
     for activation in pipeline.core.store.activations().await? {
         match loaded(pipeline, &activation.digest).await {
             Ok(Some(loaded)) => {
                 serve(pipeline, &activation)?;
-                tracing::info!(plugin = %activation.name, version = %loaded.description.version, digest = loaded.digest.short(), "serves");
+                tracing::info!(plugin = %activation.name, version = %loaded.description.version, digest = loaded.digest.short(), "plugin version activated");
             }
             Ok(None) => {
-                tracing::error!(plugin = %activation.name, digest = %activation.digest, "the active version is not in the store")
+                tracing::error!(plugin = %activation.name, digest = %activation.digest, "active plugin version is missing from the store")
             }
             Err(VersionError::Store(error)) => return Err(error.into()),
             Err(error) => {
-                tracing::error!(plugin = %activation.name, digest = activation.digest.short(), %error, "the active version does not load; its deliveries wait")
+                tracing::error!(plugin = %activation.name, digest = activation.digest.short(), %error, "active plugin version failed to load, its deliveries wait")
             }
         }
     }
@@ -360,7 +393,7 @@ async fn keep(
     Ok(record)
 }
 
-/// From now on calls by this name begin on this version.
+/// New calls by this name begin on this version.
 fn serve(pipeline: &Pipeline, activation: &Activation) -> Result<(), DeployError> {
     pipeline
         .fleet
@@ -369,8 +402,8 @@ fn serve(pipeline: &Pipeline, activation: &Activation) -> Result<(), DeployError
         .map_err(|missing| DeployError::UnknownDigest(missing.0))
 }
 
-/// The swap itself: the store's word first, then every call that begins after,
-/// here and on the other hosts. `instead_of` is what it was agreed to against.
+/// Switches the version: first in the store, then for every new call, on this host and on
+/// the others. `instead_of` is the active version that the concerns were compared with.
 async fn swap(
     pipeline: &Arc<Pipeline>,
     loaded: &Arc<Loaded>,
@@ -393,7 +426,7 @@ async fn swap(
         version = %loaded.description.version,
         digest = loaded.digest.short(),
         generation = activation.generation,
-        "serves"
+        "plugin version activated"
     );
     pipeline.wake();
     let (task_app, digest) = (Arc::clone(pipeline), loaded.digest.clone());

@@ -1,5 +1,4 @@
-//! The inbox's side of a deployment: bytes never seen before are stored and
-//! activated once, or refused once.
+//! Deployment from the inbox: new bytes are stored and activated once, or refused once.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use crate::plugin::inbox::{self, Inbox};
 use crate::shutdown::Shutdown;
 use crate::store::{Refusal, StoreError};
 
-/// Takes in what appears in the inbox.
+/// Processes the files that appear in the inbox.
 pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let folder = std::path::PathBuf::from(&pipeline.core.config.plugins.inbox);
     let mut told = false;
@@ -19,7 +18,7 @@ pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
         match Inbox::watch(&folder) {
             Ok(inbox) => break inbox,
             Err(error) if !told => {
-                tracing::error!(folder = %folder.display(), %error, "the inbox cannot be watched; it is looked for until it is there");
+                tracing::error!(folder = %folder.display(), %error, "inbox cannot be watched, retrying");
                 told = true;
             }
             Err(_) => {}
@@ -30,7 +29,7 @@ pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
         }
     };
     if told {
-        tracing::info!(folder = %folder.display(), "the inbox is there now, and watched");
+        tracing::info!(folder = %folder.display(), "inbox is watched");
     }
     loop {
         let file = tokio::select! {
@@ -45,30 +44,34 @@ pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     }
 }
 
-/// Takes one file in: new bytes are stored and activated once, or refused once.
+/// Processes one file: new bytes are stored and activated once, or refused once.
 pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
-    // A file may be as large as the inbox takes them: hashing it is no work for a
-    // thread that serves.
-    let hashed = tokio::task::spawn_blocking(move || (Digest::of(&wasm), wasm));
+    // A file may be as large as the inbox allows: hashing it must not block a thread that
+    // serves requests.
+    let hashed = tokio::task::spawn_blocking(move || (Digest::compute(&wasm), wasm));
     let Ok((digest, wasm)) = hashed.await else {
-        return tracing::error!(origin, "the inbox's file cannot be hashed");
+        return tracing::error!(origin, "inbox file not hashed");
     };
     match is_known(pipeline, &digest).await {
         Ok(true) => {
-            return tracing::debug!(origin, digest = digest.short(), "the inbox's file is known");
+            return tracing::debug!(
+                origin,
+                digest = digest.short(),
+                "inbox file is already known"
+            );
         }
         Ok(false) => {}
         Err(error) => {
-            return tracing::error!(origin, %error, "the inbox's file cannot be looked up");
+            return tracing::error!(origin, %error, "inbox file not looked up");
         }
     }
     match upload(pipeline, wasm, origin, true, &Accept::default()).await {
         Ok(deployed) => {
-            tracing::info!(origin, plugin = %deployed.record.description.name, digest = digest.short(), "taken in from the inbox")
+            tracing::info!(origin, plugin = %deployed.record.description.name, digest = digest.short(), "inbox file stored and activated")
         }
         Err(error) => {
-            tracing::error!(origin, digest = digest.short(), %error, "the inbox's file is refused; nothing changed");
-            pipeline.core.metrics.plugin_refused();
+            tracing::error!(origin, digest = digest.short(), %error, "inbox file refused, nothing changed");
+            pipeline.core.metrics.plugins.refused();
             let refusal = Refusal {
                 origin: origin.to_owned(),
                 digest: for_good(&error).then_some(digest),
@@ -76,14 +79,13 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
                 at: pipeline.core.clock.now(),
             };
             if let Err(error) = pipeline.core.store.note_refusal(&refusal).await {
-                tracing::warn!(%error, "the refusal cannot be noted");
+                tracing::warn!(%error, "refusal not stored");
             }
         }
     }
 }
 
-/// Why the file is refused, with the command that takes it in all the same, where
-/// there is one.
+/// Returns why the file is refused, and the command that accepts it, if there is one.
 fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> String {
     let DeployError::Refused { concerns, .. } = error else {
         return error.to_string();
@@ -100,13 +102,13 @@ fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> String {
         .map(|word| format!(" --accept {word}"))
         .collect();
     format!(
-        "{error}. If that is meant: leadhost plugin activate {}{accept}",
+        "{error}. To activate it anyway: leadhost plugin activate {}{accept}",
         file.display()
     )
 }
 
-/// Stored, or refused for good: a restart must not make a version serve that
-/// was once refused, only because another one serves by now.
+/// Returns whether the bytes are stored or permanently refused: a restart must not activate
+/// a version that was refused, just because another version is active by then.
 async fn is_known(pipeline: &Pipeline, digest: &Digest) -> Result<bool, StoreError> {
     if pipeline.core.store.plugin(digest).await?.is_some() {
         return Ok(true);
@@ -117,7 +119,7 @@ async fn is_known(pipeline: &Pipeline, digest: &Digest) -> Result<bool, StoreErr
         .any(|refusal| refusal.digest.as_ref() == Some(digest)))
 }
 
-/// Whether the file is at fault, and not the host at that moment.
+/// Returns whether the file is at fault, and not the host's current state.
 fn for_good(error: &DeployError) -> bool {
     !matches!(
         error,

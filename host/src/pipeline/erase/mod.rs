@@ -1,13 +1,13 @@
-//! A person is erased: contact, deals, messages, and what came in about it, raw. All
-//! of it in bounded steps beside live traffic, the contact last, so that whoever is
-//! interrupted asks again with the same words and it goes on.
+//! Erases a person: the contact, its deals and messages, and the raw data about it. It runs in
+//! bounded steps beside live traffic, the contact last: an interrupted erasure continues if the
+//! same request is repeated.
 //!
-//! What a source or a partner may repeat is still known by its key, so that a repeat
-//! is one and does not bring the person back. Deliveries of which something led to
-//! nobody are searched for its e-mail addresses and numbers. Those that are to be
-//! converted yet, or a lead of which is, are named in the receipt and left, unless the
-//! operator wants them gone too: they may hold others' leads. Their ids are remembered, for when the contact is
-//! gone nothing else tells whom they name. Nothing of the person goes to the log.
+//! The keys of the person's leads and requests stay known, so that a repeat is recognised and does
+//! not bring the person back. Deliveries with items that led to no contact are searched for the
+//! person's e-mail addresses and numbers. Deliveries that are not converted yet, or that contain
+//! such a lead, may hold leads of others. They are named in the receipt and left, unless the
+//! operator wants them removed too. Their ids are stored, because after the contact is removed
+//! nothing else shows which person they name. The log contains nothing of the person.
 
 mod search;
 
@@ -26,13 +26,13 @@ use crate::store::{
     StandingDelivery, StoreError,
 };
 
-/// What an operator asks for.
+/// The operator's request.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
     pub found_by: FoundBy,
-    /// The operator's.
+    /// The operator's key.
     pub key: KeyId,
-    /// Deliveries that are not converted yet and name the person go too.
+    /// Remove unconverted deliveries that name the person too.
     pub unconverted: bool,
 }
 
@@ -40,18 +40,22 @@ pub struct Order {
 pub enum EraseError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the service is stopping: ask again, and it goes on where it was")]
+    #[error("the service is stopping: repeat the request, and the erasure continues")]
     Stopping,
 }
 
-/// What would go.
+/// The rows that an erasure would remove, and the deliveries that would remain.
 #[derive(Debug, Serialize)]
 pub struct Preview {
     pub erased: Erased,
     pub remaining: Remaining,
 }
 
-/// What erasing would do, without doing it.
+/// Returns what an erasure would remove, without changing anything.
+///
+/// # Errors
+///
+/// [`EraseError`] if the service is stopping or the store fails.
 pub async fn preview(
     pipeline: &Pipeline,
     person: &Person,
@@ -75,7 +79,13 @@ pub async fn preview(
     })
 }
 
-/// Erases the person, or goes on with it; the record when it is done.
+/// Erases the person, or continues an interrupted erasure. Returns the record of the completed
+/// erasure.
+///
+/// # Errors
+///
+/// [`EraseError`] if the service is stopping or the store fails; repeating the request continues
+/// the erasure.
 pub async fn erase(
     pipeline: &Pipeline,
     person: &Person,
@@ -92,7 +102,7 @@ pub async fn erase(
     };
     let mut erasure = pipeline.core.store.begin_erasure(&new).await?;
     let of_record = erasure.id;
-    tracing::info!(erasure = %of_record, workspace = %person.workspace, "a person is being erased");
+    tracing::info!(erasure = %of_record, workspace = %person.workspace, "erasure started");
     steps(
         pipeline,
         person,
@@ -122,12 +132,12 @@ pub async fn erase(
     let done_at = steps(pipeline, person, of_record, extent, &mut erasure).await?;
     erasure.done_at = Some(done_at);
     erasure.remaining = found.remaining.told();
-    tracing::info!(erasure = %of_record, "a person was erased");
+    tracing::info!(erasure = %of_record, "erasure completed");
     Ok(erasure)
 }
 
-/// Step by step until nothing is left, and when that was. Somebody may write what is to
-/// go: then it is tried again, for a while.
+/// Repeats steps until nothing is left, and returns when that was. If other writes touch the same
+/// rows, it retries a bounded number of times.
 async fn steps(
     pipeline: &Pipeline,
     person: &Person,
@@ -168,12 +178,12 @@ async fn steps(
     }
 }
 
-/// Deliveries that name the person, with what of them led to nobody.
+/// Deliveries that name the person and contain items that led to no contact.
 #[derive(Default)]
 struct Found {
-    /// Those that go.
+    /// Deliveries to erase.
     gone: Vec<DeliveryId>,
-    /// How many of these are emptied, since something else of them led to others.
+    /// How many of these are only emptied, because other items in them led to other people.
     shared: u64,
     remaining: Remaining,
 }
@@ -190,8 +200,8 @@ impl Found {
     }
 }
 
-/// Searches the next deliveries; where to go on, unless these were the last. Of
-/// somebody who is erased there is nothing to search for, but what is remembered.
+/// Searches the next deliveries. Returns where to continue, or `None` after the last. If the person
+/// is already erased, there is nothing to search for, and the stored ids are used.
 async fn look(
     pipeline: &Pipeline,
     person: &Person,
@@ -202,7 +212,7 @@ async fn look(
     if pipeline.core.shutdown.has_begun() {
         return Err(EraseError::Stopping);
     }
-    let search = Search::of(person);
+    let search = Search::new(person);
     if search.is_empty() {
         let left = pipeline
             .core
@@ -218,7 +228,7 @@ async fn look(
         .store
         .unlinked_deliveries(person.workspace, person.id, after)
         .await?;
-    // Megabytes of text: not on a thread that serves.
+    // Megabytes of text: not on a thread that serves requests.
     let searched = tokio::task::spawn_blocking(move || {
         let mut named = Vec::new();
         for delivery in page.deliveries {
@@ -235,7 +245,7 @@ async fn look(
     Ok(next)
 }
 
-/// Nothing will come of it any more.
+/// Returns whether no work is left for such a delivery.
 fn is_finished(status: DeliveryStatus) -> bool {
     match status {
         DeliveryStatus::Converted

@@ -1,6 +1,6 @@
-//! Whether a text names a person: by a whole e-mail address, a number with the usual
-//! signs between its digits, or a channel's own name of it. Names of people are not looked for: two
-//! people share them.
+//! Finds out whether a text names a person: by a whole e-mail address, by a number with the usual
+//! characters between its digits, or by a channel's own id of the person. Names of people are not
+//! searched for, because two people may share them.
 
 use std::borrow::Cow;
 
@@ -10,31 +10,31 @@ use serde_json::{Map, Value};
 use crate::domain::phone::written;
 use crate::store::{Person, UnlinkedDelivery};
 
-/// Digits of the shortest number that is looked for.
+/// Digits of the shortest number that is searched for.
 const SHORTEST: usize = 8;
 
-/// Digits of the longest country code, which people leave out at home.
+/// Digits of the longest country code, which people omit at home.
 const COUNTRY: usize = 3;
 
-/// Digits of the longest number, with what may be dialled before it.
+/// Digits of the longest number, with possible prefixes for dialling.
 const LONGEST: usize = 20;
 
 /// Digits of the longest area code, with its zero.
 const AREA: usize = 4;
 
-/// Fields of an object that may be a form with an area code.
+/// Bound on the fields of an object that may be a form with an area code.
 const FIELDS: usize = 100;
 
 #[derive(Clone, Debug, Default)]
 pub struct Search {
-    /// Lower-case.
+    /// In lower case.
     texts: Vec<String>,
-    /// Whole numbers, digits alone.
+    /// Whole numbers, digits only.
     numbers: Vec<String>,
 }
 
 impl Search {
-    pub fn of(person: &Person) -> Self {
+    pub fn new(person: &Person) -> Self {
         let mut search = Self::default();
         let addresses = person
             .keys
@@ -67,7 +67,7 @@ impl Search {
             || self.is_in(&String::from_utf8_lossy(&delivery.body))
     }
 
-    /// As it stands, with percent signs decoded, and with JSON's escapes undone.
+    /// Searches the text as it is, with percent-encoding decoded, and with JSON escapes decoded.
     fn is_in(&self, text: &str) -> bool {
         if self.is_plainly_in(text) {
             return true;
@@ -78,7 +78,7 @@ impl Search {
                 return true;
             }
         }
-        // Escapes, or an area code apart from its number.
+        // JSON escapes, or an area code in a field of its own.
         if text.contains('\\') || is_area(text) {
             let value: Option<Value> = serde_json::from_str(text).ok();
             return value.is_some_and(|value| self.is_in_value(&value));
@@ -110,8 +110,8 @@ impl Search {
         !self.numbers.is_empty() && runs(text).iter().any(|run| self.is_in_run(run))
     }
 
-    /// Some of the groups, one after the other, are a number: others may stand before
-    /// and after, such as a carrier's code or another number.
+    /// Returns whether some consecutive groups form a number. Other groups may precede or follow
+    /// it, such as a carrier's code or another number.
     fn is_in_run(&self, groups: &[String]) -> bool {
         for first in 0..groups.len() {
             let mut digits = String::new();
@@ -128,7 +128,7 @@ impl Search {
         false
     }
 
-    /// The area code in a field of its own, the rest in others.
+    /// Finds an area code in a field of its own, with the rest of the number in other fields.
     fn is_in_fields(&self, fields: &Map<String, Value>) -> bool {
         let mut areas = fields
             .iter()
@@ -147,7 +147,7 @@ impl Search {
         })
     }
 
-    /// With or without country code, zero or zeros before it.
+    /// Compares with or without the country code and leading zeros.
     fn is_number(&self, written: &str) -> bool {
         let bare = written.trim_start_matches('0');
         bare.len() >= SHORTEST
@@ -165,14 +165,14 @@ fn add(to: &mut Vec<String>, text: String) {
     }
 }
 
-/// Not as a part of somebody else's address: `ana@example.com` is neither in
-/// `juliana@example.com` nor in `ana@example.com.br`.
+/// Matches whole addresses only: `ana@example.com` is neither in `juliana@example.com` nor in
+/// `ana@example.com.br`.
 fn is_whole_in(text: &str, wanted: &str) -> bool {
     text.match_indices(wanted).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let mut after = text[at + wanted.len()..].chars();
         let goes_on = match after.next() {
-            // The end of a sentence, or of a domain that goes on.
+            // The end of a sentence, or a domain that continues.
             Some('.' | '-') => after.next().is_some_and(char::is_alphanumeric),
             Some(next) => next.is_alphanumeric() || next == '_',
             None => false,
@@ -181,12 +181,13 @@ fn is_whole_in(text: &str, wanted: &str) -> bool {
     })
 }
 
-/// What stands in addresses before their at sign, but for what forms put between fields.
+/// Returns whether a character may precede the at sign of an address. The separators that forms put
+/// between fields do not count.
 fn is_of_address(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '.' | '_' | '-' | '+')
 }
 
-/// What may be numbers of phones: groups of digits with what people write between them.
+/// Returns groups of digits that may be phone numbers, split as people write them.
 fn runs(text: &str) -> Vec<Vec<String>> {
     let text: String = text.chars().filter_map(written::plain).collect();
     text.split(|c: char| !c.is_ascii_digit() && !is_between(c))
@@ -198,14 +199,14 @@ fn runs(text: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The name of a field, or a text that has one such.
+/// Returns whether a field name is that of an area code, or whether a text contains one.
 fn is_area(name: &str) -> bool {
     ["ddd", "DDD", "area", "Area"]
         .iter()
         .any(|word| name.contains(word))
 }
 
-/// Of a value that is a number, however it is written.
+/// Returns the digits of a value that is a number, in whatever form it is written.
 fn digits(value: &Value) -> Option<String> {
     let text: String = match value {
         Value::String(text) => text.chars().filter_map(written::plain).collect(),
@@ -227,7 +228,7 @@ mod tests {
     use crate::domain::time::Micros;
 
     fn search() -> Search {
-        Search::of(&Person {
+        Search::new(&Person {
             workspace: WorkspaceId::new(Micros(1)),
             id: ContactId::new(Micros(1)),
             keys: vec![
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_is_taken_for_the_person() {
+    fn other_people_are_not_taken_for_the_person() {
         for text in [
             "",
             r#"{"email":"margarita@example.org"}"#,

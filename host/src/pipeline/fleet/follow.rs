@@ -1,5 +1,5 @@
-//! Keeps this host with what the fleet serves, and prepares what is proposed.
-//! Compiling happens aside: the signs of life go on meanwhile.
+//! Keeps this host in step with the fleet's active versions, and prepares proposed
+//! versions. Versions compile in the background, so that heartbeats continue.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,9 +14,11 @@ use crate::pipeline::versions;
 use crate::shutdown::Shutdown;
 use crate::store::{Activation, Announcement, Preparation, Proposal, StoreError};
 
-/// Until a version that serves elsewhere and failed to load here is tried again.
+/// The wait before a version that is active elsewhere and failed to load here is loaded
+/// again.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
+/// Sends heartbeats and follows the fleet until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut told = false;
     loop {
@@ -25,7 +27,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
             Err(error) if error.is_told() || told => {}
             Err(error) => {
                 told = true;
-                tracing::warn!(%error, "this host cannot say that it lives");
+                tracing::warn!(%error, "heartbeat failed");
             }
         }
         tokio::select! {
@@ -35,12 +37,16 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
         }
     }
     if let Err(error) = pipeline.core.store.leave(pipeline.fleet.host).await {
-        tracing::debug!(%error, "the others learn by its silence that this host has stopped");
+        tracing::debug!(%error, "host not signed off, other hosts notice when its heartbeats stop");
     }
 }
 
-/// Makes this host one of the fleet: returns when it serves what the fleet
-/// serves, or cannot.
+/// Joins the fleet. Returns when this host has loaded the fleet's active versions, or
+/// failed to.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
 pub async fn join(pipeline: &Arc<Pipeline>) -> Result<(), StoreError> {
     if !pipeline.core.store.is_shared() {
         return Ok(());
@@ -51,18 +57,18 @@ pub async fn join(pipeline: &Arc<Pipeline>) -> Result<(), StoreError> {
             () = tokio::time::sleep(Duration::from_secs(limits::HOST_BEAT_SECONDS)) => {}
         }
     }
-    tracing::info!(host = %pipeline.fleet.host, name = pipeline.fleet.name, "one of the hosts on this database");
+    tracing::info!(host = %pipeline.fleet.host, name = pipeline.fleet.name, "host joined the fleet");
     Ok(())
 }
 
-/// A sign of life first, then a look at what serves: whoever took this host for
-/// dead before has changed it by then. False: something is still being loaded.
+/// Sends a heartbeat first, then reads the active versions: if others had taken this host
+/// for dead, they have switched by then. Returns false while a version is loading.
 async fn step(pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
     let since = clock::boot();
     let fleet = &pipeline.fleet;
     let beat = fleet.beat();
     pipeline.core.store.beat(&beat).await?;
-    // In this order: what is no proposal any more by now may have become active.
+    // In this order: a proposal that is gone by then may have become active.
     let proposals = pipeline.core.store.proposals().await?;
     let activations = pipeline.core.store.activations().await?;
     let mut all = true;
@@ -84,7 +90,7 @@ async fn step(pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
     Ok(all)
 }
 
-/// False: it is being loaded.
+/// Returns false while the version is loading.
 fn follow(pipeline: &Arc<Pipeline>, activation: &Activation) -> bool {
     let fleet = &pipeline.fleet;
     if fleet.is_done_with(&pipeline.core.plugins, activation) {
@@ -99,7 +105,7 @@ fn follow(pipeline: &Arc<Pipeline>, activation: &Activation) -> bool {
     {
         // It may have been retired just now: then it is loaded the next time.
         if let Ok(true) = fleet.serve(&pipeline.core.plugins, activation) {
-            tracing::info!(plugin = %name, digest = activation.digest.short(), generation = activation.generation, "serves");
+            tracing::info!(plugin = %name, digest = activation.digest.short(), generation = activation.generation, "plugin version activated");
             pipeline.wake();
         }
         return true;
@@ -108,7 +114,7 @@ fn follow(pipeline: &Arc<Pipeline>, activation: &Activation) -> bool {
         None => false,
         Some(reason) => {
             if fleet.cannot(&pipeline.core.plugins, activation, &reason) {
-                tracing::error!(plugin = %name, digest = activation.digest.short(), reason, "the active version does not load; its deliveries wait");
+                tracing::error!(plugin = %name, digest = activation.digest.short(), reason, "active plugin version failed to load, its deliveries wait");
             }
             true
         }
@@ -130,10 +136,10 @@ fn prepare(pipeline: &Arc<Pipeline>, proposal: &Proposal) {
     };
     match &failure {
         None => {
-            tracing::info!(plugin = %proposal.name, digest = proposal.digest.short(), "prepared")
+            tracing::info!(plugin = %proposal.name, digest = proposal.digest.short(), "proposed plugin version prepared")
         }
         Some(reason) => {
-            tracing::error!(plugin = %proposal.name, digest = proposal.digest.short(), reason, "a version that another host proposes cannot be prepared here")
+            tracing::error!(plugin = %proposal.name, digest = proposal.digest.short(), reason, "proposed plugin version not prepared")
         }
     }
     let preparation = Preparation {
@@ -143,7 +149,8 @@ fn prepare(pipeline: &Arc<Pipeline>, proposal: &Proposal) {
     fleet.state().prepared.insert(proposal.number, preparation);
 }
 
-/// Begins to load a version, unless that is under way or failed lately: then why.
+/// Starts loading a version, unless that is in progress or failed recently. Returns the
+/// reason of the failure.
 fn load(pipeline: &Arc<Pipeline>, digest: &Digest, number: Option<i64>) -> Option<String> {
     let mut state = pipeline.fleet.state();
     match state.loads.get(digest) {
@@ -194,8 +201,8 @@ fn load(pipeline: &Arc<Pipeline>, digest: &Digest, number: Option<i64>) -> Optio
     None
 }
 
-/// What nobody wants any more: reports on past proposals, versions that were
-/// loaded for them and did not come to serve, failures of such.
+/// Drops what is no longer needed: reports on past proposals, versions that were loaded for
+/// them and not activated, and their failures.
 fn forget(pipeline: &Pipeline, proposals: &[Proposal], activations: &[Activation]) {
     let mut state = pipeline.fleet.state();
     state

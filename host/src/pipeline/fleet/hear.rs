@@ -1,5 +1,5 @@
-//! Announcements: an operator's act on one host counts on the others at once.
-//! Where one gets lost, caches end by their age and the next look finds the rest.
+//! Announcements: an operator's change on one host takes effect on the others at once. If
+//! an announcement is lost, caches expire and the next poll finds the rest.
 
 use std::sync::Arc;
 
@@ -9,9 +9,10 @@ use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::Announcement;
 
+/// Receives announcements until the service has ended or the store closes.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut announced = pipeline.core.store.announcements();
-    // The first connection may have been made before anybody listened here.
+    // The first connection may have been made before this task listened.
     heed(&pipeline, Announcement::Everything);
     loop {
         let heard = tokio::select! {
@@ -26,13 +27,13 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     }
 }
 
-/// Tells every host of an operator's act, this one first.
+/// Announces an operator's change to every host, this one first.
 pub async fn tell(pipeline: &Pipeline, what: Announcement) {
     heed(pipeline, what);
     if pipeline.core.store.is_shared()
         && let Err(error) = pipeline.core.store.announce(what).await
     {
-        tracing::debug!(%error, "the other hosts are not told; they find out by themselves");
+        tracing::debug!(%error, "announcement not sent, other hosts notice the change later");
     }
 }
 

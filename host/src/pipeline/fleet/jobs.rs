@@ -1,5 +1,5 @@
-//! Periodic jobs, each done by one host at a time. Whoever holds a job says so
-//! again and again; another host takes it over when that ends.
+//! Periodic jobs, each run by one host at a time. The host that holds a job renews its
+//! lease; another host takes the job over when the lease expires.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::{Fence, StoreError};
 
-/// A job as this host tries to do it.
+/// A job, and this host's lease on it.
 pub struct Job {
     name: &'static str,
     held: Option<Fence>,
@@ -18,7 +18,11 @@ impl Job {
         Self { name, held: None }
     }
 
-    /// Takes the job or goes on holding it. `None`: another host does it.
+    /// Acquires the job or renews the lease. `None` if another host holds it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store fails.
     pub async fn hold(&mut self, pipeline: &Pipeline) -> Result<Option<Fence>, StoreError> {
         let host = pipeline.fleet.host();
         let held = pipeline
@@ -27,13 +31,13 @@ impl Job {
             .hold_job(self.name, host, limits::JOB_SECONDS)
             .await?;
         if pipeline.core.store.is_shared() && held.is_some() && held != self.held {
-            tracing::info!(job = self.name, "this host does the job");
+            tracing::info!(job = self.name, "job acquired");
         }
         self.held = held;
         Ok(held)
     }
 
-    /// Lets another host have it at once.
+    /// Releases the job, so that another host can take it at once.
     pub async fn leave(&mut self, pipeline: &Pipeline) {
         if self.held.take().is_some()
             && let Err(error) = pipeline
@@ -42,11 +46,11 @@ impl Job {
                 .leave_job(self.name, pipeline.fleet.host())
                 .await
         {
-            tracing::debug!(job = self.name, %error, "the job is free when its time is up");
+            tracing::debug!(job = self.name, %error, "job not released, its lease will expire");
         }
     }
 
-    /// Until it is to be held again.
+    /// Returns the time between renewals of the lease.
     pub fn period() -> Duration {
         Duration::from_secs(u64::from(limits::JOB_SECONDS) / 3)
     }

@@ -1,6 +1,6 @@
-//! An activation in a fleet: proposed, prepared by every live host, then
-//! switched in one row, then followed by all of them. A proposal keeps others
-//! from switching the same plugin meanwhile.
+//! An activation in a fleet: it is proposed, prepared by every live host, then switched in
+//! one row, and then followed by all hosts. While a proposal is open, no other host can
+//! switch the same plugin.
 
 use std::time::Duration;
 
@@ -17,18 +17,18 @@ use crate::store::{Activation, Announcement, Proposal, SeenHost, StoreError};
 pub enum FleetError {
     #[error("another activation of `{0}` is under way: try again when it has ended")]
     UnderWay(String),
-    /// What each host said.
-    #[error("it is not activated, since not every host can serve it: {}", line(.0))]
+    /// The reason of each host.
+    #[error("it is not activated, because not every host can serve it: {}", line(.0))]
     NotPrepared(Vec<Behind>),
-    #[error("another version of `{0}` came to serve meanwhile: look at it and try again")]
+    #[error("another version of `{0}` was activated meanwhile: review it and try again")]
     Changed(String),
-    #[error("the activation of `{0}` took too long and was given up: try again")]
+    #[error("the activation of `{0}` timed out: try again")]
     Lapsed(String),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// A live host that does not serve, or cannot prepare, what it should.
+/// A live host that does not run, or cannot prepare, the version that it should.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Behind {
     pub host: String,
@@ -43,12 +43,16 @@ fn line(behind: &[Behind]) -> String {
         .join("; ")
 }
 
-/// Between two looks at what the hosts say, when no announcement comes.
+/// The poll interval for the reports of the hosts, if no announcement arrives.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Makes a version serve that is loaded here and stored, once every live host
-/// has prepared it, in the place of the one that was looked at. The hosts follow
-/// after that.
+/// Activates a version that is loaded here and stored, once every live host has prepared
+/// it, in place of the version that was reviewed. The hosts follow after that.
+///
+/// # Errors
+///
+/// [`FleetError`] if another activation is in progress or happened meanwhile, a host cannot
+/// prepare the version, the time is up, or the store fails.
 pub async fn flip(
     pipeline: &Pipeline,
     loaded: &Loaded,
@@ -57,7 +61,7 @@ pub async fn flip(
     let name = &loaded.description.name;
     let compile =
         u32::try_from(pipeline.core.config.plugins.compile_seconds).unwrap_or(u32::MAX / 2);
-    // Hosts hear of it late when the announcement is lost, and compile then.
+    // If the announcement is lost, hosts see the proposal late, and compile only then.
     let patience = compile.saturating_add(u32::try_from(limits::HOST_DEAD_SECONDS).unwrap_or(0));
     let proposal = pipeline
         .core
@@ -65,7 +69,7 @@ pub async fn flip(
         .propose(pipeline.fleet.host(), name, &loaded.digest, patience * 2)
         .await?
         .ok_or_else(|| FleetError::UnderWay(name.clone()))?;
-    // From here on nobody else switches it: what was agreed to was about this one.
+    // From here on no other host switches it: the concerns were accepted for this version.
     let serves = match active(pipeline, name).await {
         Ok(serves) => serves,
         Err(error) => {
@@ -106,13 +110,13 @@ async fn active(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, Store
 
 async fn withdraw(pipeline: &Pipeline, proposal: &Proposal) {
     match pipeline.core.store.withdraw(proposal).await {
-        // So that the hosts forget what they prepared.
+        // So that the hosts drop the versions that they prepared.
         Ok(()) => super::tell(pipeline, Announcement::Plugins).await,
-        Err(error) => tracing::debug!(%error, "the proposal ends by itself"),
+        Err(error) => tracing::debug!(%error, "proposal not withdrawn, it will expire"),
     }
 }
 
-/// The hosts that cannot serve it; one is enough.
+/// Returns the hosts that cannot run it; one is enough.
 async fn prepared(
     pipeline: &Pipeline,
     proposal: &Proposal,
@@ -127,7 +131,10 @@ async fn prepared(
             match host.report.prepared.get(&proposal.number) {
                 None => missing.push(behind(
                     &host,
-                    format!("it has not prepared it within {} s", patience.as_secs()),
+                    format!(
+                        "it did not prepare the version within {} s",
+                        patience.as_secs()
+                    ),
                 )),
                 Some(preparation) => {
                     failed.extend(preparation.failure.clone().map(|why| behind(&host, why)));
@@ -147,8 +154,8 @@ async fn prepared(
     }
 }
 
-/// Returns when every live host serves it; else, after a bounded time, with
-/// those that do not.
+/// Returns when every live host runs it, or after a bounded time with the hosts that do
+/// not.
 pub async fn converged(pipeline: &Pipeline, activation: &Activation) -> Vec<Behind> {
     let end = Instant::now() + Duration::from_secs(limits::CONVERGE_SECONDS);
     loop {
@@ -160,7 +167,7 @@ pub async fn converged(pipeline: &Pipeline, activation: &Activation) -> Vec<Behi
                     .iter()
                     .filter_map(|host| is_behind(host, activation))
                     .collect();
-                // Who failed is not waited for.
+                // Hosts that failed are not waited for.
                 if late || !behind.iter().any(|(_, waiting)| *waiting) {
                     return behind.into_iter().map(|(behind, _)| behind).collect();
                 }
@@ -168,7 +175,7 @@ pub async fn converged(pipeline: &Pipeline, activation: &Activation) -> Vec<Behi
             Err(error) if late => {
                 return vec![Behind {
                     host: "the other hosts".to_owned(),
-                    reason: format!("they could not be asked: {error}"),
+                    reason: format!("they could not be queried: {error}"),
                 }];
             }
             Err(_) => {}
@@ -180,7 +187,7 @@ pub async fn converged(pipeline: &Pipeline, activation: &Activation) -> Vec<Behi
     }
 }
 
-/// Which hosts serve an activation, and which do not.
+/// Returns the hosts that run an activation, and those that do not.
 pub fn where_it_serves(hosts: &[SeenHost], activation: &Activation) -> (Vec<String>, Vec<Behind>) {
     let mut serving = Vec::new();
     let mut not = Vec::new();
@@ -193,7 +200,8 @@ pub fn where_it_serves(hosts: &[SeenHost], activation: &Activation) -> (Vec<Stri
     (serving, not)
 }
 
-/// None: it serves this activation or a later one. With whether that may still come.
+/// Returns why a host is behind, and whether it may still catch up. `None` if it runs this
+/// activation or a later one.
 fn is_behind(host: &SeenHost, activation: &Activation) -> Option<(Behind, bool)> {
     let serves = host.report.serves.get(&activation.name);
     let reached = serves.filter(|serves| serves.generation >= activation.generation);
@@ -205,7 +213,7 @@ fn is_behind(host: &SeenHost, activation: &Activation) -> Option<(Behind, bool)>
         None => {
             let reason = match serves {
                 Some(serves) => format!("it still serves generation {}", serves.generation),
-                None => "it does not serve it yet".to_owned(),
+                None => "it does not serve the plugin yet".to_owned(),
             };
             Some((behind(host, reason), true))
         }

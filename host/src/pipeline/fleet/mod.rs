@@ -1,10 +1,10 @@
-//! This host among those that work on the same store.
+//! This host as one of the hosts that share a store.
 //!
-//! Every host gives a sign of life with what it serves, looks what it should
-//! serve, and prepares what is proposed; announcements only make it look at once.
-//! A host that the others must take for dead, because it was stopped or cut off,
-//! begins nothing until it has looked again: so no call begins on a version that
-//! the fleet has left. A host alone on its store does none of this.
+//! Every host sends heartbeats that report its active versions, polls which versions it
+//! should run, and prepares proposed ones; announcements only trigger a poll at once. A
+//! host that the others must take for dead, because it was stopped or cut off, begins no
+//! work until it has polled again, so that no call begins on a version that the fleet has
+//! left. A host alone on its store does none of this.
 
 mod follow;
 mod hear;
@@ -26,7 +26,7 @@ pub(super) use lead::{converged, flip};
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 
-/// Starts what keeps this host with the others, once.
+/// Starts the tasks that keep this host in step with the others, once.
 pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> Vec<JoinHandle<()>> {
     if !pipeline.core.store.is_shared() || pipeline.fleet.started.swap(true, Ordering::Relaxed) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What a host knows of itself and its fleet.
+//! The state of a host in its fleet.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,12 +21,12 @@ pub struct Fleet {
     pub(super) host: HostId,
     pub(super) name: String,
     pub(super) state: Mutex<State>,
-    /// When it last gave a sign of life and then saw what serves, in milliseconds
-    /// of the clock that counts suspension; 0: it never had to.
+    /// The time of the last heartbeat that was followed by a read of the active versions,
+    /// in milliseconds of the clock that counts suspension; 0 if the host never had to.
     pub(super) current: AtomicU64,
-    /// Something is to be looked at.
+    /// Triggers a poll.
     pub(super) look: Notify,
-    /// A host said something about itself.
+    /// Another host reported something.
     pub(super) said: Notify,
     pub(super) started: AtomicBool,
 }
@@ -36,7 +36,7 @@ pub(super) struct State {
     pub(super) serves: BTreeMap<String, Served>,
     pub(super) prepared: BTreeMap<i64, Preparation>,
     pub(super) loads: HashMap<Digest, Load>,
-    /// Loaded for a proposal.
+    /// Versions loaded for a proposal.
     pub(super) aside: HashSet<Digest>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Served {
 pub(super) enum Load {
     UnderWay,
     Failed {
-        /// The proposal that it was tried for.
+        /// The proposal that it was loaded for.
         number: Option<i64>,
         reason: String,
         at: Instant,
@@ -86,13 +86,13 @@ impl Fleet {
         &self.name
     }
 
-    /// What it serves, by the plugin's name.
+    /// Returns the active versions of this host, by the name of the plugin.
     pub fn serves(&self) -> BTreeMap<String, Serves> {
         self.report().serves
     }
 
-    /// Whether the others still reckon with this host, so that what it serves is
-    /// what the fleet serves.
+    /// Returns whether the other hosts still count this host as live, so that its active
+    /// versions are those of the fleet.
     pub fn is_current(&self) -> bool {
         let current = self.current.load(Ordering::Relaxed);
         let stale = Duration::from_secs(limits::HOST_STALE_SECONDS);
@@ -104,8 +104,8 @@ impl Fleet {
         self.current.store(millis.max(1), Ordering::Relaxed);
     }
 
-    /// Calls by this name begin on this version from now on, unless a later
-    /// activation was followed already. Whether that is news.
+    /// Directs new calls by this name to this version, unless a later activation was
+    /// followed already. Returns whether that changed anything.
     pub(in crate::pipeline) fn serve(
         &self,
         plugins: &Plugins,
@@ -128,8 +128,8 @@ impl Fleet {
             .serves
             .insert(activation.name.clone(), served)
             .unwrap_or_default();
-        // The version before stays ready for a rollback; what served before that
-        // is loaded again from the store if a fetch still names it.
+        // The previous version stays loaded for a rollback. The one before it is retired,
+        // and loaded again from the store if a fetch still names it.
         for old in [before.now.digest, before.previous].into_iter().flatten() {
             if old != activation.digest && Some(&old) != activation.previous.as_ref() {
                 plugins.retire(&old);
@@ -138,13 +138,13 @@ impl Fleet {
         Ok(true)
     }
 
-    /// Whether there is nothing to do about an activation.
+    /// Returns whether an activation needs no further work.
     pub(super) fn is_done_with(&self, plugins: &Plugins, activation: &Activation) -> bool {
         self.state().is_done_with(plugins, activation)
     }
 
-    /// The version that should serve does not load here. The one before it has
-    /// been left by the fleet: what comes in waits. Whether that is news.
+    /// Records that the active version fails to load here. The fleet has left the version
+    /// before it, so new deliveries wait. Returns whether that changed anything.
     pub(super) fn cannot(&self, plugins: &Plugins, activation: &Activation, reason: &str) -> bool {
         let mut state = self.state();
         let served = Served {
@@ -192,8 +192,8 @@ impl Fleet {
 }
 
 impl State {
-    /// It is followed, or a later one is. What was followed may have been let go
-    /// of since.
+    /// Returns whether the activation, or a later one, is followed. The version itself may
+    /// have been retired since.
     pub(super) fn is_done_with(&self, plugins: &Plugins, activation: &Activation) -> bool {
         let active = plugins.active(&activation.name);
         let serves = active.is_some_and(|loaded| loaded.digest == activation.digest);

@@ -1,9 +1,13 @@
-//! What a product has to be. A refusal says what was expected and what came.
+//! Validation of a product. A refusal says what was expected and what was found.
 
 use crate::limits;
 use crate::store::PlannedProduct;
 
-/// The words of one line as a product, or why not.
+/// Returns one line's values as a product, or why it is refused.
+///
+/// # Errors
+///
+/// The expectation and the finding, in words.
 pub fn product(
     external_id: Option<&str>,
     name: Option<&str>,
@@ -46,31 +50,35 @@ fn bounded(
     most: usize,
     is_odd: impl Fn(char) -> bool,
 ) -> Result<(), String> {
-    // Bytes first: what is short in bytes is short in characters.
+    // Bytes first: a text with few bytes has few characters.
     if text.len() > most {
         let characters = text.chars().count();
         if characters > most {
             return Err(format!(
-                "{field} has {characters} characters: at most {most} are taken"
+                "{field} has {characters} characters: at most {most} are allowed"
             ));
         }
     }
     match text.chars().find(|c| is_odd(*c)) {
         None => Ok(()),
         Some(odd) => Err(format!(
-            "{field} has the control character U+{:04X}",
+            "{field} contains the control character U+{:04X}",
             u32::from(odd)
         )),
     }
 }
 
-/// Bytes as text, or what they look like instead.
+/// Returns the bytes as text, or which encoding they seem to have.
+///
+/// # Errors
+///
+/// The position of the first byte that is not UTF-8, in words.
 pub fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|error| {
         let place = error.valid_up_to();
         let before = String::from_utf8_lossy(&bytes[..place]).chars().count();
         format!(
-            "character {} is no UTF-8 (byte 0x{:02X}): the file looks like Latin-1 or Windows-1252, save it as UTF-8",
+            "character {} is not UTF-8 (byte 0x{:02X}): the file looks like Latin-1 or Windows-1252, save it as UTF-8",
             before + 1,
             bytes[place]
         )
@@ -109,7 +117,7 @@ mod tests {
             Some("A"),
             Some("House"),
             Some("\u{7}"),
-            Err("description has"),
+            Err("description contains"),
         );
         let long = "é".repeat(limits::NAME_CHARACTERS);
         check(Some("A"), Some(&long), None, Ok(&long));
@@ -118,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utf8_is_told_by_its_place() {
+    fn a_text_that_is_not_utf8_is_refused_with_its_position() {
         assert_eq!(text("São".as_bytes()), Ok("São"));
         let message = text(b"S\xe3o").expect_err("no UTF-8");
         assert!(

@@ -1,10 +1,9 @@
-//! Comma-separated values with a header row, quoted as RFC 4180 has it. Records
-//! may come in any number of pieces, and one that is too long is passed over
-//! without being held.
+//! Comma-separated values with a header row, quoted as in RFC 4180. Records may arrive in
+//! pieces of any size, and a record that is too long is skipped without being held.
 //!
-//! A quote that is not closed makes the rest of the file one field, so nothing is
-//! known of what follows: the file ends there as broken off, and is told by the
-//! line where the quote opens.
+//! An unclosed quote makes the rest of the file one field, so nothing is known of what
+//! follows. The file counts as cut off at the line where the quote opens, which the error
+//! names.
 
 use csv_core::ReadRecordResult;
 
@@ -13,29 +12,29 @@ use super::reader::{Ignored, Row, Wrong};
 use crate::limits;
 use crate::store::PlannedProduct;
 
-/// Fields of a record: catalogues have some dozens.
+/// Bound on the fields of a record: catalogues have some dozens.
 const FIELDS: usize = 1_024;
 
 pub struct Records {
     reader: csv_core::Reader,
-    /// The fields of the record under way, one after the other, and where each ends.
+    /// The fields of the current record, one after the other, and the end of each.
     fields: Box<[u8]>,
     written: usize,
     ends: Box<[usize]>,
     ended: usize,
-    /// It is too long: what comes of it is passed over.
+    /// The current record is too long, and the rest of it is skipped.
     skipped: bool,
-    /// How much of it was passed over, and the line on which the field begins that
-    /// was under way then.
+    /// The number of its bytes that were skipped, and the line on which the field began
+    /// that was current then.
     dropped: usize,
     cut: u64,
-    /// Line breaks that were read, in all and within the record under way.
+    /// Line breaks that were read, in total and within the current record.
     breaks: u64,
     inner: u64,
     columns: Option<Columns>,
 }
 
-/// Where the header has what a product is made of.
+/// The columns of a product in the header.
 struct Columns {
     external_id: usize,
     name: usize,
@@ -60,22 +59,32 @@ impl Records {
         }
     }
 
+    /// Reads the next piece, and adds the rows that it completes.
+    ///
+    /// # Errors
+    ///
+    /// [`Wrong`] if the whole file is at fault.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
         ignored: &mut Ignored,
         rows: &mut Vec<Row>,
     ) -> Result<(), Wrong> {
-        // No bytes would mean the end.
+        // An empty slice would mean the end.
         while !bytes.is_empty() {
             bytes = self.step(bytes, ignored, rows)?.0;
         }
         Ok(())
     }
 
+    /// Ends the file, and adds the last row.
+    ///
+    /// # Errors
+    ///
+    /// [`Wrong`] if the whole file is at fault.
     pub fn end(&mut self, ignored: &mut Ignored, rows: &mut Vec<Row>) -> Result<(), Wrong> {
-        // A break ends what is under way, save within quotes: there it is one more
-        // character. What they swallowed may be the rest of the catalogue.
+        // A line break ends the current record, except within quotes: there it is one more
+        // character, and the quote may have swallowed the rest of the catalogue.
         let inner = self.inner;
         self.push(b"\n", ignored, rows)?;
         if self.inner > inner {
@@ -85,7 +94,7 @@ impl Records {
         Ok(())
     }
 
-    /// What is left of the bytes, and whether this was the end.
+    /// Returns the rest of the bytes, and whether this was the end.
     fn step<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -102,7 +111,7 @@ impl Records {
         self.inner += breaks(&self.fields[self.written..self.written + written]);
         self.written += written;
         self.ended += ended;
-        // A break in the field that was cut: its quote is open past the bound.
+        // A line break in the field that was cut: its quote is open past the bound.
         let first = if self.ended > 0 {
             self.begin_of(1)
         } else {
@@ -122,8 +131,8 @@ impl Records {
                 self.ended = 0;
             }
             ReadRecordResult::Record => {
-                // A break that ends the record is read already, or it is the next
-                // byte after a carriage return, or there is none.
+                // The break that ends the record was read already, or it is the byte after
+                // a carriage return, or there is none.
                 let own = u64::from(taken.last() != Some(&b'\n'));
                 let line = self.breaks + own - self.inner;
                 self.record(line, ignored, rows)?;
@@ -138,14 +147,14 @@ impl Records {
         Ok((rest, false))
     }
 
-    /// Where a field begins in what is held: ends are counted from the record's
-    /// begin, whatever was passed over.
+    /// Returns where a field begins in the held bytes: the ends are counted from the
+    /// beginning of the record, including skipped bytes.
     fn begin_of(&self, field: usize) -> usize {
         let end = field.checked_sub(1).map_or(0, |before| self.ends[before]);
         end.saturating_sub(self.dropped)
     }
 
-    /// The line on which the field under way begins.
+    /// Returns the line on which the current field begins.
     fn line_of_field(&self) -> u64 {
         if self.skipped && self.ended == 0 {
             return self.cut;
@@ -162,7 +171,7 @@ impl Records {
     ) -> Result<(), Wrong> {
         let Some(columns) = &self.columns else {
             if self.skipped {
-                return Err(Wrong("The header row is too long to be one.".to_owned()));
+                return Err(Wrong("The header row is too long.".to_owned()));
             }
             let columns = self.header(ignored)?;
             self.columns = Some(columns);
@@ -174,7 +183,8 @@ impl Records {
         }
         let read = self.product(columns).map_err(|message| {
             let names = [columns.external_id, columns.name];
-            // They are one line each: what has more may be other lines, swallowed.
+            // These fields have one line each: one with more may have swallowed other
+            // lines.
             let swallows = names
                 .iter()
                 .filter_map(|place| self.field(*place))
@@ -203,7 +213,7 @@ impl Records {
                 ""
             };
             return Err(format!(
-                "the line has {} fields where the header names {}{hint}",
+                "the line has {} fields, but the header names {}{hint}",
                 self.ended, columns.count
             ));
         }
@@ -245,10 +255,10 @@ impl Records {
     }
 }
 
-/// Nothing is known of what follows.
+/// Nothing is known of the text after the quote.
 fn open(line: u64, unclosed: &str) -> Wrong {
     Wrong(format!(
-        "The quote that opens on line {line} is not closed {unclosed}: from that line on nothing was read, and nothing was removed. Close it and import the whole file again."
+        "The quote that opens on line {line} is not closed {unclosed}: nothing was read from that line on, and nothing was removed. Close it and import the whole file again."
     ))
 }
 
@@ -256,7 +266,7 @@ fn breaks(bytes: &[u8]) -> u64 {
     bytes.iter().map(|byte| u64::from(*byte == b'\n')).sum()
 }
 
-/// `externalId`, `external_id` and `External ID` are one name.
+/// `externalId`, `external_id` and `External ID` are the same name.
 fn is(found: &str, wanted: &str) -> bool {
     let letters = |text: &str| {
         text.chars()
@@ -278,7 +288,7 @@ fn without_columns(names: &[&str]) -> String {
         None => {
             let found: String = names.join(", ").chars().take(200).collect();
             format!(
-                "The first line has to name the columns externalId and name, and description where there is one; it reads: {found}"
+                "The first line must name the columns externalId and name, and may name description; it reads: {found}"
             )
         }
     }

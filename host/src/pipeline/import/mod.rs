@@ -1,10 +1,9 @@
-//! The import of a workspace's products, in parts: each is a transaction of its
-//! own, small enough that a lead that comes in between does not wait for it. One
-//! import of a workspace runs at a time, on whichever host.
+//! Imports a workspace's products in parts: each part is a transaction, small enough that a
+//! lead does not wait long for it. One import of a workspace runs at a time, on any host.
 //!
-//! A line that is wrong is told and does not stop the others. What the import did
-//! not name is removed only after all of it was read, and only if that was asked
-//! for: an import that breaks off has removed nothing, and may be repeated.
+//! A wrong line is reported and does not stop the others. Products that the import does not
+//! name are removed only after all of it was read, and only if that was requested: an
+//! interrupted import has removed nothing, and may be repeated.
 
 mod check;
 mod csv;
@@ -24,13 +23,13 @@ use crate::pipeline::fleet::Job;
 use crate::pipeline::state::Pipeline;
 use crate::store::{ImportId, PlannedProduct, StoreError};
 
-/// Whether products go that the import does not name.
+/// Whether to remove products that the import does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replace {
     No,
-    /// If every line was taken, and there was one.
+    /// Only if every line was accepted, and there was at least one.
     Yes,
-    /// In any case.
+    /// Always.
     Force,
 }
 
@@ -38,18 +37,18 @@ pub enum Replace {
 pub struct Report {
     pub created: u64,
     pub changed: u64,
-    /// They were so before.
+    /// Products that had these values already.
     pub kept: u64,
     pub removed: u64,
-    /// Lines that were not taken, all of them.
+    /// All lines that were refused.
     pub refused: u64,
-    /// The first of those, by line.
+    /// The first of them, by line.
     pub problems: Vec<Problem>,
-    /// Columns that no product has, some of them.
+    /// Some of the columns that no product has.
     pub ignored: Vec<String>,
-    /// What was not named is gone.
+    /// Products that were not named were removed.
     pub replaced: bool,
-    /// Why it is not, though that was asked for.
+    /// Why they were not removed although that was requested.
     pub note: Option<&'static str>,
 }
 
@@ -72,8 +71,8 @@ pub enum Stopped {
     Store(#[from] StoreError),
 }
 
-/// Attempts at one part, while its failure may pass, and the pause after the first,
-/// doubled each time.
+/// Attempts at one part while its failure may be temporary, and the pause after the first,
+/// which doubles each time.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -81,20 +80,25 @@ pub struct Import<'a> {
     pipeline: &'a Pipeline,
     workspace: WorkspaceId,
     id: ImportId,
-    /// It holds its job under a name of its own: two imports on one host are two.
+    /// The holder of its job: each import has an id of its own, so that two on one host are
+    /// distinct.
     by: HostId,
     held: Instant,
     rows: usize,
     part: Vec<PlannedProduct>,
     bytes: usize,
-    /// The lines of what is in the part, by external id.
+    /// The lines of the current part, by external id.
     lines: HashMap<String, u64>,
     named: u64,
     report: Report,
 }
 
 impl<'a> Import<'a> {
-    /// `Stopped::Taken` while another one runs.
+    /// Begins an import.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped::Taken`] while another import runs; [`Stopped`] if the store fails.
     pub async fn begin(pipeline: &'a Pipeline, workspace: WorkspaceId) -> Result<Self, Stopped> {
         let now = pipeline.core.clock.now();
         let mut import = Self {
@@ -118,12 +122,17 @@ impl<'a> Import<'a> {
         Ok(import)
     }
 
-    /// Takes lines, and writes as many of them as make whole parts.
+    /// Accepts lines, and writes as many of them as fill whole parts.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`] if the service is stopping, another import took over, or the store
+    /// fails.
     pub async fn take(&mut self, rows: &mut Vec<Row>) -> Result<(), Stopped> {
         for Row { line, read } in rows.drain(..) {
             if line > limits::IMPORT_LINES {
                 return Err(Stopped::Wrong(Wrong(format!(
-                    "The import has more than {} lines; those before are taken. Import the rest on its own.",
+                    "The import has more than {} lines; those before this one were imported. Import the rest separately.",
                     limits::IMPORT_LINES
                 ))));
             }
@@ -136,7 +145,7 @@ impl<'a> Import<'a> {
             };
             if let Some(first) = self.lines.get(&product.external_id) {
                 let message = format!(
-                    "externalId `{}` is on line {first} already, which counts",
+                    "externalId `{}` is already on line {first}, which is used",
                     product.external_id
                 );
                 self.refuse(line, message);
@@ -152,8 +161,13 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// The import was read to its end: writes what is left, and removes what it did
-    /// not name if that was asked for.
+    /// Ends the import: writes the rest, and removes the products that it did not name if
+    /// that was requested.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`] if the service is stopping, another import took over, or the store
+    /// fails.
     pub async fn finish(
         &mut self,
         replace: Replace,
@@ -166,10 +180,10 @@ impl<'a> Import<'a> {
         report.note = match replace {
             Replace::No | Replace::Force => None,
             Replace::Yes if report.refused > 0 => Some(
-                "Lines were refused, so nothing was removed. Mend them and import again, or send replace=force to remove what is not among the others.",
+                "Lines were refused, so nothing was removed. Correct them and import again, or send replace=force to remove every product that the accepted lines do not name.",
             ),
             Replace::Yes if self.named == 0 => Some(
-                "The import names no product, so nothing was removed. replace=force empties the catalogue.",
+                "The import names no product, so nothing was removed. Send replace=force to empty the catalogue.",
             ),
             Replace::Yes => None,
         };
@@ -184,12 +198,12 @@ impl<'a> Import<'a> {
             kept = report.kept,
             removed = report.removed,
             refused = report.refused,
-            "products were imported"
+            "products imported"
         );
         Ok(report)
     }
 
-    /// Lets another import begin at once.
+    /// Releases the lease, so that another import can begin at once.
     pub async fn leave(self) {
         let left = self
             .pipeline
@@ -198,7 +212,7 @@ impl<'a> Import<'a> {
             .leave_job(&self.job(), self.by)
             .await;
         if let Err(error) = left {
-            tracing::debug!(workspace = %self.workspace, %error, "the next import begins when this one's time is up");
+            tracing::debug!(workspace = %self.workspace, %error, "import lease not released, it will expire");
         }
     }
 
@@ -229,7 +243,8 @@ impl<'a> Import<'a> {
                 continue;
             }
             let line = self.lines.get(&external_id).copied().unwrap_or_default();
-            let message = format!("externalId `{external_id}` is on an earlier line, which counts");
+            let message =
+                format!("externalId `{external_id}` is on an earlier line, which is used");
             self.refuse(line, message);
         }
         self.part.clear();
@@ -244,7 +259,7 @@ impl<'a> Import<'a> {
         loop {
             self.go_on().await?;
             let mut attempt = 1;
-            // What an attempt whose answer was lost has removed is gone, and not counted.
+            // Rows that were removed by an attempt whose answer was lost are not counted.
             let step = loop {
                 let store = &self.pipeline.core.store;
                 match store
@@ -270,7 +285,7 @@ impl<'a> Import<'a> {
         }
     }
 
-    /// Before each part: whether there may be one more.
+    /// Called before each part: fails if there may not be another one.
     async fn go_on(&mut self) -> Result<(), Stopped> {
         if self.pipeline.core.shutdown.has_begun() {
             return Err(Stopped::Stopping);
@@ -278,7 +293,7 @@ impl<'a> Import<'a> {
         if self.held.elapsed() >= Job::period() {
             self.hold().await?;
         }
-        // The writer of a single connection serves in turn; others get theirs.
+        // Lets waiting writes use the single writer in between.
         tokio::task::yield_now().await;
         Ok(())
     }
@@ -298,13 +313,14 @@ impl<'a> Import<'a> {
     }
 }
 
-/// After a pause, where the failure may pass; else the failure.
+/// Pauses and returns the next attempt if the failure may be temporary; otherwise returns
+/// the failure.
 async fn next_attempt(error: StoreError, attempt: u32) -> Result<u32, StoreError> {
     let passes = error.is_passing() && !matches!(error, StoreError::Full);
     if attempt >= ATTEMPTS || !passes {
         return Err(error);
     }
-    tracing::debug!(%error, attempt, "a part of an import is tried again");
+    tracing::debug!(%error, attempt, "import part not written, retrying");
     tokio::time::sleep(PAUSE * 2_u32.pow(attempt - 1)).await;
     Ok(attempt + 1)
 }

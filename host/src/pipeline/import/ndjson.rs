@@ -1,5 +1,5 @@
-//! One JSON object a line. A line may come in any number of pieces, and one that
-//! is too long is passed over without being held.
+//! One JSON object per line. A line may arrive in pieces of any size, and a line that is
+//! too long is skipped without being held.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,21 @@ use crate::store::PlannedProduct;
 
 #[derive(Default)]
 pub struct Lines {
-    /// The line under way, as far as it came.
+    /// The current line, as far as it was received.
     begun: Vec<u8>,
-    /// It is too long: what comes of it is passed over.
+    /// The current line is too long, and the rest of it is skipped.
     skipped: bool,
-    /// Lines that ended.
+    /// The number of lines that ended.
     ended: u64,
     any: bool,
 }
 
 impl Lines {
+    /// Reads the next piece, and adds the rows that it completes.
+    ///
+    /// # Errors
+    ///
+    /// [`Wrong`] if the whole file is at fault.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
@@ -42,6 +47,11 @@ impl Lines {
         Ok(())
     }
 
+    /// Ends the file, and adds the last row.
+    ///
+    /// # Errors
+    ///
+    /// [`Wrong`] if the whole file is at fault.
     pub fn end(&mut self, ignored: &mut Ignored, rows: &mut Vec<Row>) -> Result<(), Wrong> {
         if self.begun.is_empty() && !self.skipped {
             return Ok(());
@@ -66,7 +76,7 @@ impl Lines {
         }
         let line = std::mem::take(&mut self.begun);
         self.line(&line, ignored, rows)?;
-        // Its room is used again.
+        // The buffer is reused.
         self.begun = line;
         self.begun.clear();
         Ok(())
@@ -85,7 +95,7 @@ impl Lines {
         }
         if !std::mem::replace(&mut self.any, true) && line[0] == b'[' {
             return Err(Wrong(
-                "The body is a JSON array: send each product as an object on a line of its own, without brackets and commas around (NDJSON)."
+                "The body is a JSON array: send each product as an object on a line of its own, without the surrounding brackets and commas (NDJSON)."
                     .to_owned(),
             ));
         }
@@ -105,30 +115,30 @@ impl Lines {
 
 fn read(line: &[u8], ignored: &mut Ignored) -> Result<PlannedProduct, String> {
     let text = check::text(line)?;
-    // In an order, so that the same line is told in the same words.
+    // Sorted, so that the same line always gives the same message.
     let fields: BTreeMap<&str, &RawValue> = match serde_json::from_str(text) {
         Ok(fields) => fields,
-        // A key that is written with escapes is no borrowed text.
+        // A key with escapes cannot be borrowed.
         Err(_) => return read_escaped(text, ignored),
     };
-    of(fields.iter().map(|(name, value)| (*name, *value)), ignored)
+    product(fields.iter().map(|(name, value)| (*name, *value)), ignored)
 }
 
 fn read_escaped(text: &str, ignored: &mut Ignored) -> Result<PlannedProduct, String> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(|error| {
         if text.starts_with('{') {
-            format!("the line is no JSON object: {}", without_line(&error))
+            format!("the line is not a JSON object: {}", without_line(&error))
         } else {
-            "the line is no JSON object: expected {\"externalId\": …, \"name\": …}".to_owned()
+            "the line is not a JSON object: expected {\"externalId\": …, \"name\": …}".to_owned()
         }
     })?;
-    of(
+    product(
         fields.iter().map(|(name, value)| (name.as_str(), *value)),
         ignored,
     )
 }
 
-fn of<'a>(
+fn product<'a>(
     fields: impl Iterator<Item = (&'a str, &'a RawValue)>,
     ignored: &mut Ignored,
 ) -> Result<PlannedProduct, String> {
@@ -157,7 +167,7 @@ fn word(field: &str, value: &RawValue) -> Result<Option<String>, String> {
         Some(b'"') => {
             return serde_json::from_str(value.get())
                 .map(Some)
-                .map_err(|error| format!("{field} is no text: {}", without_line(&error)));
+                .map_err(|error| format!("{field} is not text: {}", without_line(&error)));
         }
         Some(b'n') => return Ok(None),
         Some(b't' | b'f') => "true or false",
@@ -168,7 +178,7 @@ fn word(field: &str, value: &RawValue) -> Result<Option<String>, String> {
     Err(format!("{field} is {kind}: expected text in quotes"))
 }
 
-/// There is one line only; its column says where.
+/// There is only one line, so the column is enough.
 fn without_line(error: &serde_json::Error) -> String {
     error
         .to_string()

@@ -1,6 +1,6 @@
-//! The lines of a catalogue, as its bytes come: a line that is wrong is told and
-//! the next is read; what is wrong with the whole ends it. What is held is one
-//! line at most, however long the file is.
+//! Reads the lines of a catalogue as its bytes arrive. A wrong line is reported and reading
+//! continues; a fault of the whole file ends it. At most one line is held, however long the
+//! file is.
 
 use super::csv::Records;
 use super::ndjson::Lines;
@@ -13,26 +13,26 @@ pub enum Format {
     Csv,
 }
 
-/// A line, from the first on, with its product or why there is none.
+/// A line, counted from the first, with its product or why it is refused.
 #[derive(Debug)]
 pub struct Row {
     pub line: u64,
     pub read: Result<PlannedProduct, String>,
 }
 
-/// What is wrong with the whole, in a sentence for the operator.
+/// A fault of the whole file, in a sentence for the operator.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Wrong(pub String);
 
-/// Names of columns that are not taken, the first of them.
+/// The names of the first columns that are ignored.
 #[derive(Debug, Default)]
 pub struct Ignored(Vec<String>);
 
 pub struct Reader {
     of: Of,
     ignored: Ignored,
-    /// The first bytes, until they are enough to tell a mark of the encoding.
+    /// The first bytes, until they suffice to recognise a byte order mark.
     first: Option<Vec<u8>>,
 }
 
@@ -43,7 +43,7 @@ enum Of {
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What a file begins with that is a zip archive, as spreadsheets are.
+/// The first bytes of a zip archive, and so of a spreadsheet.
 const ZIP_MARK: &[u8] = b"PK\x03\x04";
 
 impl Reader {
@@ -58,6 +58,11 @@ impl Reader {
         }
     }
 
+    /// Reads the next piece, and adds the rows that it completes.
+    ///
+    /// # Errors
+    ///
+    /// [`Wrong`] if the whole file is at fault.
     pub fn push(&mut self, bytes: &[u8], rows: &mut Vec<Row>) -> Result<(), Wrong> {
         let Some(first) = &mut self.first else {
             return self.read(bytes, rows);
@@ -70,6 +75,11 @@ impl Reader {
         self.begin(rows)
     }
 
+    /// Ends the file, and adds the last rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Wrong`] if the whole file is at fault.
     pub fn end(&mut self, rows: &mut Vec<Row>) -> Result<(), Wrong> {
         self.begin(rows)?;
         match &mut self.of {
@@ -78,7 +88,7 @@ impl Reader {
         }
     }
 
-    /// Names of fields that no product has, some of them.
+    /// Returns the names of some fields that no product has.
     pub fn ignored(&self) -> &[String] {
         &self.ignored.0
     }
@@ -92,14 +102,14 @@ impl Reader {
         }
         if first.starts_with(b"\x1f\x8b") || first.starts_with(ZIP_MARK) {
             return Err(Wrong(
-                "The file is compressed, or a spreadsheet's own: export it as CSV or NDJSON, and unpack it."
+                "The file is compressed or a spreadsheet: unpack it, or export it as CSV or NDJSON."
                     .to_owned(),
             ));
         }
         let text = match self.of {
             Of::Ndjson(_) => first.strip_prefix(UTF8_MARK).unwrap_or(&first),
-            // The reader of values passes over one mark itself, and over a second one
-            // only where that comes in one piece.
+            // The CSV reader skips one mark itself, and a second one only if that arrives
+            // in one piece.
             Of::Csv(_) => &first,
         };
         self.read(text, rows)
@@ -127,7 +137,7 @@ impl Row {
 
 impl Ignored {
     pub fn note(&mut self, name: &str) {
-        // As it is told: a long one comes with every row.
+        // Cut to the length that is shown: a long name recurs with every row.
         let end = name
             .char_indices()
             .nth(100)
@@ -144,14 +154,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_mark_belongs_to_the_text_in_whatever_pieces_it_comes() {
+    fn a_second_byte_order_mark_belongs_to_the_text() {
         let text = "\u{feff}\u{feff}externalId,name\n1,a\n";
         let wrong = read(Format::Csv, text.as_bytes()).expect_err("no such column");
         assert!(wrong.0.contains("\u{feff}externalId"), "{wrong}");
     }
 
     #[test]
-    fn a_field_that_no_product_has_is_told_once_and_in_order() {
+    fn unknown_fields_are_reported_once_and_in_order() {
         let long = "x".repeat(200);
         let line = format!(r#"{{"externalId":"1","name":"a","{long}":1,"z":2,"b":3}}"#);
         let mut reader = Reader::new(Format::Ndjson);
@@ -160,8 +170,8 @@ mod tests {
         assert_eq!(reader.ignored(), ["b", &long[..100], "z"]);
     }
 
-    /// What a text reads as, in pieces of any size: `line id/name/description`, or
-    /// `line !` and why not.
+    /// Reads a text in pieces of any size. Returns `line id/name/description`, or `line !`
+    /// and why the line is refused.
     fn read(format: Format, text: &[u8]) -> Result<Vec<String>, Wrong> {
         let in_pieces = |size: usize| -> Result<Vec<String>, Wrong> {
             let mut reader = Reader::new(format);
@@ -228,14 +238,20 @@ mod tests {
         assert!(read[0].starts_with("2 !the line has 1 fields"), "{read:?}");
         assert!(read[1].contains("not in quotes"), "{read:?}");
         assert!(
-            read[2].starts_with("4 !character 2 is no UTF-8"),
+            read[2].starts_with("4 !character 2 is not UTF-8"),
             "{read:?}"
         );
-        assert!(read[3].starts_with("5 !name has the control"), "{read:?}");
+        assert!(
+            read[3].starts_with("5 !name contains the control"),
+            "{read:?}"
+        );
         assert_eq!(read[4], "7 5/e/");
-        // Closed too late, it has swallowed lines.
+        // A quote that is closed too late has swallowed lines.
         let read = csv(b"externalId,name\n1,\"a\n2,b\"\n3,c\n");
-        assert!(read[0].starts_with("2 !name has the control"), "{read:?}");
+        assert!(
+            read[0].starts_with("2 !name contains the control"),
+            "{read:?}"
+        );
         assert!(read[0].ends_with("is a quote on this line not closed?"));
         assert_eq!(read[1], "4 3/c/");
         let mut long = b"externalId,name\n1,".to_vec();
@@ -249,7 +265,7 @@ mod tests {
     #[test]
     fn a_file_of_csv_ends_where_a_quote_is_not_closed() {
         let refused = |text: &[u8], part| wrong(Format::Csv, text, part);
-        // What it swallowed looks like a description, and is none.
+        // The swallowed text looks like a description, and is none.
         refused(
             b"externalId,name,description\n1,a,b\n2,c,\"d\n3,e,f\n4,g,h\n",
             "opens on line 3 is not closed before the end",
@@ -265,19 +281,19 @@ mod tests {
         let mut open = b"externalId,name\n1,\"a\n".to_vec();
         open.resize(limits::IMPORT_LINE_BYTES + 100, b'\n');
         refused(&open, "opens on line 2 is not closed within");
-        // The record was too long before.
+        // The record was already too long.
         let mut open = b"externalId,name\n1,".to_vec();
         open.resize(limits::IMPORT_LINE_BYTES + 100, b'x');
         open.extend(b",\"b\nc\",\"d\n2,e\n");
         refused(&open, "opens on line 3 is not closed before");
-        // A quote past the bound that is closed is none of this.
+        // A quote past the bound that is closed is no such fault.
         let mut closed = b"externalId,name,x,description\n1,a,".to_vec();
         closed.resize(limits::IMPORT_LINE_BYTES + 100, b'x');
         closed.extend(b",\"b\nc\"\n2,b,,\n");
         let read = csv(&closed);
         assert!(read[0].starts_with("2 !the line is longer"), "{read:?}");
         assert_eq!(read[1], "4 2/b/");
-        // What came before it was read.
+        // The lines before it were read.
         let (mut reader, mut rows) = (Reader::new(Format::Csv), Vec::new());
         let text = b"externalId,name\n1,a\n2,\"b\n3,c\n";
         reader.push(text, &mut rows).expect("it may go on");
@@ -286,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_csv_with_commas_is_refused_whole() {
+    fn a_file_that_is_not_comma_separated_is_refused_as_a_whole() {
         let refused = |text: &[u8], part| wrong(Format::Csv, text, part);
         refused(b"externalId;name\n1;a\n", "semicolons");
         refused(b"externalId\tname\n1\ta\n", "tabs");
@@ -318,11 +334,11 @@ mod tests {
         let read = ndjson(&text);
         assert!(read[0].contains("1 !externalId is a number"), "{read:?}");
         assert!(
-            read[1].contains("2 !the line is no JSON object: EOF"),
+            read[1].contains("2 !the line is not a JSON object: EOF"),
             "{read:?}"
         );
-        assert!(read[2].contains("3 !the line is no JSON object: expected {"));
-        assert!(read[3].contains("4 !name is no text"), "{read:?}");
+        assert!(read[2].contains("3 !the line is not a JSON object: expected {"));
+        assert!(read[3].contains("4 !name is not text"), "{read:?}");
         assert!(read[4].contains("5 !the line is longer than"), "{read:?}");
         assert_eq!(read[5], "6 6/f/");
         wrong(Format::Ndjson, b"[\n{}]", "JSON array");
@@ -335,7 +351,7 @@ mod fuzz {
 
     use super::*;
 
-    /// What is read, row by row, and how it ended.
+    /// Returns the rows that were read, and how it ended.
     fn read(format: Format, parts: &[&[u8]]) -> (Vec<String>, String) {
         let mut reader = Reader::new(format);
         let mut rows = Vec::new();
@@ -348,7 +364,7 @@ mod fuzz {
         let ended = push().map_err(|wrong| wrong.0);
         let ignored = reader.ignored();
         for (place, name) in ignored.iter().enumerate() {
-            assert!(!ignored[..place].contains(name), "{name} is told twice");
+            assert!(!ignored[..place].contains(name), "{name} is reported twice");
         }
         let ignored = ignored.join(",");
         let rows = rows

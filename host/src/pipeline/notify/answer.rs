@@ -9,6 +9,7 @@ use crate::domain::id::{ConversationId, MessageId};
 use crate::domain::message::State;
 use crate::pipeline::send::{self, Outgoing};
 use crate::store::StoredAnswer;
+use crate::telemetry::Notified;
 
 /// What a partner hears of a message that is on its way.
 #[derive(Serialize, ToSchema)]
@@ -33,7 +34,7 @@ pub enum Answer {
         /// 400, or 500 where it is the template's matter.
         status: u16,
         text: String,
-        outcome: &'static str,
+        outcome: Notified,
     },
     /// The template is known to be missing: nothing was stored.
     Template(String),
@@ -53,21 +54,21 @@ impl Answer {
             message,
             status: 400,
             text: "The message has failed; the report message_errors says why.".to_owned(),
-            outcome: "failed",
+            outcome: Notified::Failed,
         }
     }
 
     /// For metrics.
-    pub fn outcome(&self) -> &'static str {
+    pub fn outcome(&self) -> Notified {
         match self {
             Self::Taken { state, .. } => match state {
-                State::Waiting => "waiting",
-                State::Unknown => "unknown",
-                State::Sending => "late",
-                _ => "accepted",
+                State::Waiting => Notified::Waiting,
+                State::Unknown => Notified::Unknown,
+                State::Sending => Notified::Late,
+                _ => Notified::Accepted,
             },
-            Self::Failed { outcome, .. } => outcome,
-            Self::Template(_) => "template",
+            Self::Failed { outcome, .. } => *outcome,
+            Self::Template(_) => Notified::Template,
         }
     }
 
@@ -130,7 +131,7 @@ pub(super) fn answer_of(outgoing: &Outgoing, template: &str, said: &SendAnswer) 
                 message,
                 status,
                 text,
-                outcome: refused.category.as_str(),
+                outcome: Notified::Refused(refused.category),
             }
         }
         said => Answer::Taken {

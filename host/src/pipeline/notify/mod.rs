@@ -31,19 +31,27 @@ use crate::store::{
     Channel, IdempotencyClaim, Lease, Notification, Notified, Remembered, StoreError, StoredAnswer,
     Write, Written,
 };
+use crate::telemetry;
+
+/// What a partner asks to be sent, and for whom besides the phone number.
+#[derive(Debug)]
+pub struct Request {
+    pub name: String,
+    /// Normalised.
+    pub email: Option<String>,
+    pub source: String,
+    /// Whether to hand the conversation to people if it is not answered in time.
+    pub transfer: bool,
+    pub special_instructions: Option<String>,
+    pub template: Wanted,
+}
 
 /// A checked request, and the instance that it is for.
 pub struct Notice {
     pub live: Arc<Live>,
     pub channel: Channel,
-    pub name: String,
     pub phone: Phone,
-    /// Normalised.
-    pub email: Option<String>,
-    pub source: String,
-    pub transfer: bool,
-    pub special_instructions: Option<String>,
-    pub template: Wanted,
+    pub request: Request,
     pub claim: Option<IdempotencyClaim>,
     /// When the request came.
     pub received: Instant,
@@ -69,22 +77,31 @@ pub enum Told {
 
 /// Takes a notification in and sends it.
 pub async fn notify(pipeline: &Arc<Pipeline>, notice: Notice) -> Result<Told, StoreError> {
-    let composed = match templates::prepare(pipeline, &notice.live, &notice.template).await? {
-        Ok(composed) => composed,
-        Err(TemplateError::Misfit(misfits)) => {
-            // The template may have changed since the request came first.
-            if let Some(told) = told_before(pipeline, &notice, None).await? {
-                return Ok(told);
+    let composed =
+        match templates::prepare(pipeline, &notice.live, &notice.request.template).await? {
+            Ok(composed) => composed,
+            Err(TemplateError::Misfit(misfits)) => {
+                // The template may have changed since the request came first.
+                if let Some(told) = told_before(pipeline, &notice, None).await? {
+                    return Ok(told);
+                }
+                pipeline
+                    .core
+                    .metrics
+                    .messaging
+                    .notification(telemetry::Notified::Misfit);
+                return Ok(Told::Misfit(misfits));
             }
-            pipeline.core.metrics.notification("misfit");
-            return Ok(Told::Misfit(misfits));
-        }
-        Err(error) => {
-            pipeline.core.metrics.notification("template");
-            let answer = Answer::Template(error.to_string());
-            return without_a_message(pipeline, &notice, &answer).await;
-        }
-    };
+            Err(error) => {
+                pipeline
+                    .core
+                    .metrics
+                    .messaging
+                    .notification(telemetry::Notified::Template);
+                let answer = Answer::Template(error.to_string());
+                return without_a_message(pipeline, &notice, &answer).await;
+            }
+        };
     store(pipeline, notice, composed).await
 }
 
@@ -129,7 +146,7 @@ async fn store(
     let message = composed.into_message(&live.connection.settings, now);
     let (payload, until) = (message.payload.clone(), message.until);
     let template = message.template.name.clone();
-    let emails: Vec<String> = notice.email.iter().cloned().collect();
+    let emails: Vec<String> = notice.request.email.iter().cloned().collect();
     let contact_keys = contact::keys(std::slice::from_ref(&notice.phone), &emails);
     // Before the store's answer, so that it ends here no later than there.
     let held = Held::for_seconds(pipeline.core.config.worker.lease_seconds);
@@ -143,13 +160,13 @@ async fn store(
     let notification = Notification {
         channel: notice.channel.clone(),
         message,
-        name: notice.name,
+        name: notice.request.name,
         phone: notice.phone,
-        email: notice.email,
+        email: notice.request.email,
         contact_keys,
-        source: notice.source,
-        transfer: notice.transfer,
-        special_instructions: notice.special_instructions,
+        source: notice.request.source,
+        transfer: notice.request.transfer,
+        special_instructions: notice.request.special_instructions,
         deal: None,
         idempotency: notice.claim,
         lease_until: can_send.then(|| now.plus_seconds(pipeline.core.config.worker.lease_seconds)),
@@ -178,7 +195,11 @@ async fn store(
         message,
     };
     if state != State::Sending {
-        pipeline.core.metrics.notification("waiting");
+        pipeline
+            .core
+            .metrics
+            .messaging
+            .notification(telemetry::Notified::Waiting);
         pipeline.wake();
         return Ok(stored.in_state(state));
     }
@@ -263,7 +284,11 @@ async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> T
             replayed: false,
         },
         None => {
-            pipeline.core.metrics.notification("late");
+            pipeline
+                .core
+                .metrics
+                .messaging
+                .notification(telemetry::Notified::Late);
             stored.in_state(State::Sending)
         }
     }
@@ -303,9 +328,13 @@ async fn send_and_settle(
         answer => answer,
     };
     if waits {
-        pipeline.core.metrics.notification(answer.outcome());
+        pipeline
+            .core
+            .metrics
+            .messaging
+            .notification(answer.outcome());
         let host = call.received.elapsed().saturating_sub(provider);
-        pipeline.core.metrics.notified(host.as_secs_f64());
+        pipeline.core.metrics.messaging.notified(host.as_secs_f64());
     }
     answer.stored()
 }
@@ -314,11 +343,14 @@ async fn send_and_settle(
 fn again(pipeline: &Pipeline, found: Notified) -> Option<Told> {
     let (told, outcome) = match found {
         Notified::Stored { .. } => return None,
-        Notified::Banned => (Told::Banned, "banned"),
-        Notified::KeyReused => (Told::KeyReused, "key_reused"),
+        Notified::Banned => (Told::Banned, telemetry::Notified::Banned),
+        Notified::KeyReused => (Told::KeyReused, telemetry::Notified::KeyReused),
         Notified::Replayed(answer) => {
             let replayed = true;
-            (Told::Answer { answer, replayed }, "replayed")
+            (
+                Told::Answer { answer, replayed },
+                telemetry::Notified::Replayed,
+            )
         }
         Notified::Running {
             conversation: Some(conversation),
@@ -329,10 +361,13 @@ fn again(pipeline: &Pipeline, found: Notified) -> Option<Told> {
             // Its host is gone; what is known of the message is the answer.
             let answer = Answer::of_state(conversation, message, state).stored();
             let replayed = true;
-            (Told::Answer { answer, replayed }, "replayed")
+            (
+                Told::Answer { answer, replayed },
+                telemetry::Notified::Replayed,
+            )
         }
-        Notified::Running { .. } => (Told::Running, "running"),
+        Notified::Running { .. } => (Told::Running, telemetry::Notified::Running),
     };
-    pipeline.core.metrics.notification(outcome);
+    pipeline.core.metrics.messaging.notification(outcome);
     Some(told)
 }

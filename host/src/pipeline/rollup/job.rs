@@ -1,6 +1,5 @@
-//! When a round is due: every so many seconds, at once when somebody hurries or
-//! the round before left something, on one host at a time. Every host tells the
-//! store which zones it was asked for.
+//! Schedules rounds: periodically, and at once on request or if the round before left work,
+//! on one host at a time. Every host stores which zones were requested from it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,10 +35,10 @@ fn tell(why: &Cut) {
     match why {
         Cut::Store(error) if error.is_told() => {}
         Cut::Store(error) => {
-            tracing::warn!(%error, "analytics cannot be counted now; what it shows stays as it was");
+            tracing::warn!(%error, "analytics round failed, the shown counts stay as they were");
         }
         Cut::Stopping | Cut::CutOff | Cut::AnotherHost => {
-            tracing::debug!(%why, "a round of analytics was cut");
+            tracing::debug!(%why, "analytics round ended early");
         }
     }
 }
@@ -49,7 +48,7 @@ struct Rounds {
     period: Duration,
     /// The next round.
     due: Instant,
-    /// The next time that the store hears of zones.
+    /// The next time that zones are stored.
     note_due: Instant,
 }
 
@@ -66,7 +65,7 @@ impl Rounds {
         }
     }
 
-    /// Does what is due; how long there is nothing to do.
+    /// Does what is due. Returns how long to wait.
     async fn tend(&mut self, pipeline: &Arc<Pipeline>, hurried: bool) -> Result<Duration, Cut> {
         if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
             return Ok(Job::period());
@@ -75,9 +74,10 @@ impl Rounds {
             self.note_due = Instant::now() + self.period;
             pipeline.rollup.zones.note(&*pipeline.core.store).await?;
         }
-        // What is counted twice is counted once: the fence guards nothing here.
+        // Idempotent: counting a step twice has no effect, so the fencing token is not
+        // checked.
         if self.job.hold(pipeline).await?.is_none() {
-            // Whoever takes over does not know when it was done last.
+            // Another host holds the job; when this one takes over, a round is due.
             self.due = Instant::now();
             return Ok(Job::period().min(self.period));
         }
@@ -90,7 +90,7 @@ impl Rounds {
             }
         }
         let rest = self.due.saturating_duration_since(Instant::now());
-        // Alone, nobody waits for the job.
+        // On a store that is not shared, no other host waits for the job.
         Ok(if pipeline.core.store.is_shared() {
             rest.min(Job::period())
         } else {

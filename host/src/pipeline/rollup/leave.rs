@@ -1,5 +1,5 @@
-//! Whether a round may go on: it ends when this host stops, is cut off, or when
-//! another host does the job.
+//! Permission for a round to continue: the round ends when this host stops or is cut off,
+//! or another host holds the job.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,13 @@ use crate::pipeline::fleet::Job;
 use crate::pipeline::state::Pipeline;
 use crate::store::StoreError;
 
-/// Why a round ended before its end. What it did not come to is done in the next;
-/// what is shown stays as of the run before.
+/// Why a round ended early. The next one does the rest; the shown counts stay as of the run
+/// before.
 #[derive(Debug, thiserror::Error)]
 pub enum Cut {
     #[error("this host is stopping")]
     Stopping,
-    #[error("this host was cut off and is catching up with the others")]
+    #[error("this host was cut off and is catching up with the other hosts")]
     CutOff,
     #[error("another host does the job now")]
     AnotherHost,
@@ -22,23 +22,23 @@ pub enum Cut {
     Store(#[from] StoreError),
 }
 
-/// Looked at before each step.
+/// Checked before each step.
 pub struct Leave<'a> {
     pipeline: &'a Pipeline,
-    /// That has to be held meanwhile, and when it is to be held again.
+    /// The job that must be held, and when to renew its lease.
     job: Option<(&'a mut Job, Instant)>,
 }
 
 impl<'a> Leave<'a> {
-    /// To whoever is asked for a round.
-    pub fn of(pipeline: &'a Pipeline) -> Self {
+    /// For a round on request.
+    pub fn new(pipeline: &'a Pipeline) -> Self {
         Self {
             pipeline,
             job: None,
         }
     }
 
-    /// To who holds the job, as long as it does.
+    /// For the holder of the job, as long as it holds it.
     pub fn of_holder(pipeline: &'a Pipeline, job: &'a mut Job) -> Self {
         Self {
             pipeline,
@@ -46,6 +46,11 @@ impl<'a> Leave<'a> {
         }
     }
 
+    /// Returns if the round may continue.
+    ///
+    /// # Errors
+    ///
+    /// [`Cut`] if it must end.
     pub async fn is_given(&mut self) -> Result<(), Cut> {
         let pipeline = self.pipeline;
         if pipeline.core.shutdown.has_begun() {
@@ -69,7 +74,7 @@ impl<'a> Leave<'a> {
         Ok(())
     }
 
-    /// What somebody waits for is written first, within reason.
+    /// Lets writes with waiting callers go first, for a bounded time.
     async fn live_traffic_first(&self) {
         for _ in 0..limits::ROLLUP_WAITS {
             if !self.pipeline.core.writer.is_waited_for() {

@@ -1,15 +1,15 @@
-//! Analytics is kept counted. A round goes through the metric sets: a run of each
-//! reads what changed into its builds, so that everything committed before the run
-//! began is counted at its end; then cubes of local days get the days that they
-//! lack. `job` says when a round is due, `round` what is done in it, `turns` who
-//! comes next, `zones` counts which zones are asked for.
+//! Keeps analytics counted. A round goes through the metric sets: a run of each set reads
+//! changes into its builds, so that at its end everything is counted that was committed
+//! before the run began. Then cubes of local days get the days that they lack. `job`
+//! schedules rounds, `round` runs them, `turns` decides which piece comes next, `zones`
+//! counts the zones that are requested.
 //!
-//! The store makes each step whole, so a round may be cut anywhere, and a second
-//! one may go on at the same time: what is counted is counted once. One host does
-//! it periodically, to do it once; whoever is asked for a round does it itself.
+//! The store applies each step as a whole, so a round may be cut anywhere, and two rounds
+//! may run at the same time: steps are idempotent. One host runs rounds periodically, to
+//! avoid double work; a host that is asked for a round runs it itself.
 //!
-//! A long build holds up no other workspace: everything has its turns, and a run
-//! ends after a while without what has more to read, which goes on in the next.
+//! A long build does not delay other workspaces: all pieces take turns, and a run ends
+//! after a while, leaving builds that have more to read to the next.
 
 mod job;
 mod leave;
@@ -28,13 +28,16 @@ pub use round::{Ran, Round};
 use self::leave::Leave;
 use crate::pipeline::state::Pipeline;
 
-/// A round that begins after this was called, done here, whoever does them
-/// otherwise.
+/// Runs a round on this host that begins after this call, whichever host holds the job.
+///
+/// # Errors
+///
+/// [`Cut`] if the round ended early.
 pub async fn now(pipeline: &Arc<Pipeline>) -> Result<Round, Cut> {
     let rollup = &pipeline.rollup;
     let _turn = rollup.turn.lock().await;
     rollup.zones.note(&*pipeline.core.store).await?;
-    let mut leave = Leave::of(pipeline);
+    let mut leave = Leave::new(pipeline);
     let round = round::round(pipeline, &mut leave).await?;
     if !round.is_ripe {
         return Ok(round);

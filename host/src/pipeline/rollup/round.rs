@@ -14,18 +14,18 @@ use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::{Build, Cube, Stepped, StoreError};
 
-/// What a round did.
+/// The result of a round.
 #[derive(Debug)]
 pub struct Round {
     pub runs: Vec<Ran>,
-    /// Something was left for the next one.
+    /// Some work is left for the next one.
     pub more: bool,
-    /// A cube became whole: a build that waited for it takes over in the next one.
+    /// A cube became complete: a build that waited for it takes over in the next one.
     pub(super) is_ripe: bool,
 }
 
 impl Round {
-    /// As one with the round that followed.
+    /// Combines it with the following round.
     pub(super) fn and(mut self, next: Self) -> Self {
         for (ran, next) in self.runs.iter_mut().zip(next.runs) {
             ran.changes += next.changes;
@@ -41,11 +41,12 @@ impl Round {
     }
 }
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
     pub set: MetricSet,
-    /// Everything before is counted, but for what has more to read or failed.
+    /// Everything before is counted, except for workspaces that failed or have more to
+    /// read.
     pub as_of: Micros,
     pub changes: u64,
     pub took: Duration,
@@ -55,12 +56,17 @@ pub struct Ran {
     pub failed: Vec<(WorkspaceId, String)>,
 }
 
+/// Runs a round.
+///
+/// # Errors
+///
+/// [`Cut`] if the round ended early.
 pub async fn round(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>) -> Result<Round, Cut> {
     let mut runs = Vec::new();
     for set in MetricSet::ALL {
         runs.push(run(pipeline, leave, set).await?);
     }
-    // A question has its answer without them, so they hold nothing back.
+    // Queries can be answered without them, so they delay nothing.
     let cubes = cubes(pipeline, leave).await?;
     let left = cubes.left || runs.iter().any(|run| !run.unfinished.is_empty());
     Ok(Round {
@@ -78,7 +84,8 @@ async fn run(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>, set: MetricSet) ->
     pipeline
         .core
         .metrics
-        .rollup_run(set, counted.is_ok(), changes, took.as_secs_f64());
+        .analytics
+        .run(set, counted.is_ok(), changes, took.as_secs_f64());
     let Counted {
         as_of,
         changes,
@@ -165,11 +172,11 @@ async fn step(
     Ok(turn)
 }
 
-/// What became of the cubes that were not whole.
+/// The result for cubes that were incomplete.
 struct Cubes {
-    /// Some are not whole yet.
+    /// Some are still incomplete.
     left: bool,
-    /// Some are whole now.
+    /// Some are complete now.
     whole: bool,
 }
 
@@ -207,12 +214,12 @@ async fn cubes(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>) -> Result<Cubes,
     Ok(cubes)
 }
 
-/// When what has had its first turn waits for the next round.
+/// Returns the time after which pieces that had their first turn wait for the next round.
 fn end() -> Instant {
     Instant::now() + Duration::from_secs(limits::ROLLUP_RUN_SECONDS)
 }
 
-/// Each once.
+/// Returns each workspace once.
 fn workspaces(builds: &[Build]) -> Vec<WorkspaceId> {
     let mut workspaces: Vec<WorkspaceId> = builds.iter().map(|build| build.workspace).collect();
     workspaces.sort_unstable();

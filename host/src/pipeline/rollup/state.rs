@@ -1,4 +1,4 @@
-//! What a host remembers between rounds.
+//! The state of a host between rounds.
 
 use tokio::sync::Notify;
 
@@ -7,7 +7,7 @@ use super::zones::Zones;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 
-/// What a host knows of its rounds. One per host.
+/// One per host.
 #[derive(Default)]
 pub struct Rollup {
     pub(super) zones: Zones,
@@ -19,13 +19,13 @@ pub struct Rollup {
 }
 
 impl Rollup {
-    /// Somebody asks by the days of this zone. The store hears of it before the
+    /// Counts a request for the days of this zone. The store gets the counts before the
     /// next round.
     pub fn used(&self, workspace: WorkspaceId, zone: &str, now: Micros) {
         self.zones.used(workspace, zone, now);
     }
 
-    /// The host that does the rounds begins one at once.
+    /// Makes the host that holds the job begin a round at once.
     pub fn hurry(&self) {
         self.due.notify_one();
     }

@@ -1,5 +1,4 @@
-//! What fails again and again is told once, with its name and cause, and once more
-//! when it goes well.
+//! Logs a repeated failure once, with its name and cause, and once more on recovery.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,15 +6,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::domain::id::WorkspaceId;
 use crate::store::{Build, Store, StoreError};
 
-/// A build, or a cube of it.
+/// A build, or one of its cubes.
 pub type Piece = (Build, Option<String>);
 
-/// What failed in the round before, and why.
+/// The failures of the round before, and their causes.
 #[derive(Default)]
 pub struct Trouble(Mutex<HashMap<Piece, String>>);
 
 impl Trouble {
-    /// What failed this time among the pieces that `is_among` holds for.
+    /// Records this round's failures among the pieces that `is_among` holds for.
     pub async fn settle(
         &self,
         store: &dyn Store,
@@ -55,21 +54,16 @@ impl Trouble {
             let (workspace, set) = (name(&build), build.set.as_str());
             match zone {
                 None => {
-                    tracing::warn!(workspace, set, build = build.number, %error, "analytics of this workspace cannot be counted; it stays as it was, and is tried again")
+                    tracing::warn!(workspace, set, build = build.number, %error, "analytics of a workspace not counted, the shown counts stay as they were, retrying")
                 }
                 Some(zone) => {
-                    tracing::warn!(workspace, set, zone, %error, "local days of this zone cannot be counted; they are answered the slower way")
+                    tracing::warn!(workspace, set, zone, %error, "local days of a zone not counted, queries use the slower path")
                 }
             }
         }
         for (build, zone) in well {
             let (workspace, set) = (name(&build), build.set.as_str());
-            tracing::info!(
-                workspace,
-                set,
-                zone,
-                "what could not be counted is no trouble any more"
-            );
+            tracing::info!(workspace, set, zone, "analytics counting recovered");
         }
     }
 
@@ -78,7 +72,7 @@ impl Trouble {
     }
 }
 
-/// The slugs; where the store does not tell them, the ids say enough.
+/// Returns the slugs; if the store does not return them, ids are logged.
 async fn names(store: &dyn Store) -> HashMap<WorkspaceId, String> {
     let all = store.workspaces().await.unwrap_or_default();
     all.into_iter().map(|one| (one.id, one.slug)).collect()

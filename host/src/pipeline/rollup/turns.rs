@@ -1,5 +1,5 @@
-//! Work in small steps that several pieces have each their turns of: a long piece
-//! holds up no other, and one that fails ends alone.
+//! Runs pieces of work in small steps that take turns: a long piece does not delay the
+//! others, and a failing one ends alone.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,25 +12,29 @@ use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::StoreError;
 
-/// What came of one step of a piece.
+/// The result of one step.
 pub enum Turn {
     More,
     Done,
-    /// Somebody else is at the same piece: it is looked at again a moment later.
+    /// Another holder works on the same piece: it is retried a moment later.
     Passed,
 }
 
-/// Pieces that did not come to their end.
+/// The pieces that were not completed.
 pub struct Rest<T> {
     /// The time was up.
     pub left: Vec<T>,
     pub failed: Vec<(T, StoreError)>,
 }
 
-/// How long a round stays away from a piece that somebody else is at.
+/// The pause before a piece that another holder works on is retried.
 const ASIDE: Duration = Duration::from_millis(5);
 
-/// Each piece gets at least one step; after `until` no more.
+/// Gives each piece at least one step, and no more after `until`.
+///
+/// # Errors
+///
+/// [`Cut`] if the round must end.
 pub async fn all<T, F, Step>(
     pipeline: &Arc<Pipeline>,
     leave: &mut Leave<'_>,
@@ -63,14 +67,14 @@ where
             let id = steps.spawn(step(Arc::clone(pipeline), piece.clone())).id();
             under_way.insert(id, piece);
         }
-        // What has begun comes to its end, also when the round does not.
+        // Steps in progress complete even if the round ends.
         let Some(ended) = steps.join_next_with_id().await else {
             break;
         };
         let (id, turn) = match ended {
             Ok((id, turn)) => (id, turn),
             Err(defect) => {
-                let what = format!("a step broke off: {defect}");
+                let what = format!("a step did not finish: {defect}");
                 (defect.id(), Err(StoreError::Inconsistent { what }))
             }
         };
@@ -95,15 +99,15 @@ where
     }
 }
 
-/// A quarter of the connections, so that requests find some. A file has one writer:
-/// a second step would only wait for the first.
+/// Returns a quarter of the connections, so that requests find free ones. A file has one
+/// writer, so a second step would only wait for the first.
 fn at_once(pipeline: &Pipeline) -> usize {
     let most = pipeline.core.store.pool().map_or(1, |pool| pool.most);
     let quarter = usize::try_from(most / 4).unwrap_or(1);
     quarter.clamp(1, limits::ROLLUP_STEPS_AT_ONCE)
 }
 
-/// Whether it would befall every piece alike.
+/// Returns whether every piece would fail in the same way.
 fn is_of_the_store(error: &StoreError) -> bool {
     match error {
         StoreError::Full

@@ -1,5 +1,5 @@
-//! Which zones this host was asked for since it last told the store. Counting one
-//! more request touches memory only.
+//! The zones that were requested from this host since it last stored them. Counting a
+//! request touches memory only.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::{Store, StoreError, ZoneUse};
 
-/// Requests by zone, and when the last one was.
+/// The number of requests by zone, and the time of the last.
 type Uses = HashMap<WorkspaceId, HashMap<String, (u64, Micros)>>;
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub struct Zones {
 #[derive(Default)]
 struct State {
     uses: Uses,
-    /// Zones in it, of all workspaces together.
+    /// The number of zones in it, of all workspaces together.
     count: usize,
 }
 
@@ -30,6 +30,10 @@ impl Zones {
     }
 
     /// Stores the counts since the last call.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store fails; the counts are kept for the next call.
     pub async fn note(&self, store: &dyn Store) -> Result<(), StoreError> {
         let uses = self.take();
         if uses.is_empty() {
@@ -42,7 +46,7 @@ impl Zones {
         noted
     }
 
-    /// What was counted, for the store; it is counted no more.
+    /// Takes the counts for the store, and resets them.
     fn take(&self) -> Vec<ZoneUse> {
         let State { uses, .. } = std::mem::take(&mut *self.state());
         let mut taken = Vec::new();
@@ -59,7 +63,7 @@ impl Zones {
         taken
     }
 
-    /// The store did not take it.
+    /// Restores counts that the store did not accept.
     fn give_back(&self, uses: &[ZoneUse]) {
         let mut state = self.state();
         for one in uses {
@@ -90,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_added_up_and_what_was_not_taken_is_counted_on() {
+    fn requests_are_added_up_and_rejected_counts_are_kept() {
         let zones = Zones::default();
         let workspace = WorkspaceId::new(Micros(0));
         zones.used(workspace, "Asia/Kolkata", Micros(5));
@@ -112,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn past_its_bound_no_zone_is_added_and_known_ones_go_on() {
+    fn past_the_bound_only_known_zones_are_counted() {
         let zones = Zones::default();
         let workspace = WorkspaceId::new(Micros(0));
         for number in 0..=limits::ZONES_COUNTED {

@@ -45,7 +45,7 @@ pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> Prepared {
         .core
         .plugins
         .send(&plugin, lane, send.clone(), Budget::Worker);
-    match pipeline.core.metrics.calling(&plugin, call).await {
+    match pipeline.core.metrics.plugins.calling(&plugin, call).await {
         Ok(SendStep::Call(request)) => Prepared::Call(Box::new(Call {
             plugin,
             send,
@@ -73,9 +73,9 @@ pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, call: Call) -> (Send
         &live.connection.allow,
         || !outgoing.held.has_ended(),
     );
-    let response = pipeline.core.metrics.sending(sending).await;
+    let response = pipeline.core.metrics.egress.sending(sending).await;
     let took = started.elapsed();
-    pipeline.core.metrics.provider(took.as_secs_f64());
+    pipeline.core.metrics.messaging.provider(took.as_secs_f64());
     let response = match response {
         Ok(response) => response,
         Err(error) => return (after_egress(&error, live), took),
@@ -87,7 +87,13 @@ pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, call: Call) -> (Send
             .core
             .plugins
             .read_answer(&call.plugin, lane, call.send, response, Budget::Worker);
-    let answer = match pipeline.core.metrics.calling(&call.plugin, read).await {
+    let answer = match pipeline
+        .core
+        .metrics
+        .plugins
+        .calling(&call.plugin, read)
+        .await
+    {
         Ok(answer) => masked(answer, live),
         Err(error) => {
             tracing::warn!(message = %outgoing.message, plugin = %call.plugin.description.name, digest = call.plugin.digest.short(), %error, "the adapter could not read the provider's answer");

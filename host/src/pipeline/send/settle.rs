@@ -19,6 +19,7 @@ use crate::store::{
     HeldSend, Hold, IdempotencyKey, MessageOutcome, SendOutcome, SendSettlement, StoredAnswer,
     Write, Written,
 };
+use crate::telemetry::Sent;
 
 /// What the message is after this answer.
 pub fn state_after(answer: &SendAnswer) -> State {
@@ -80,7 +81,7 @@ pub async fn settle(
         }
     }
     settlement.answer = answer;
-    pipeline.core.metrics.send(word(said));
+    pipeline.core.metrics.messaging.send(counted(said));
     told(outgoing, said);
     let pauses = settlement.pause.is_some();
     let settled = write(pipeline, outgoing, settlement).await;
@@ -92,7 +93,7 @@ pub async fn settle(
         if is_news {
             // The provider's words may name people: they stay with the instance.
             let connection = &outgoing.live.connection;
-            tracing::error!(instance = %connection.name, adapter = %connection.plugin, category = word(said), code = code(said), "the instance sends nothing any more: its messages are kept until it is resumed, or expire; `leadhost instance show` says what the provider said");
+            tracing::error!(instance = %connection.name, adapter = %connection.plugin, category = counted(said).as_str(), code = code(said), "the instance sends nothing any more: its messages are kept until it is resumed, or expire; `leadhost instance show` says what the provider said");
         }
     }
     settled
@@ -102,11 +103,15 @@ pub async fn settle(
 pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOutcome) {
     match &outcome {
         SendOutcome::Unknown { reason } => {
-            pipeline.core.metrics.send("unknown");
+            pipeline.core.metrics.messaging.send(Sent::Unknown);
             tracing::warn!(message = %outgoing.message, reason, "nobody knows whether the message went out");
         }
         SendOutcome::Refused(error) => {
-            pipeline.core.metrics.send(error.category.as_str());
+            pipeline
+                .core
+                .metrics
+                .messaging
+                .send(Sent::Refused(error.category));
             tracing::warn!(message = %outgoing.message, category = error.category.as_str(), "the message is given up");
         }
         SendOutcome::Accepted { .. } | SendOutcome::Later { .. } | SendOutcome::Held { .. } => {}
@@ -256,11 +261,11 @@ fn shares_account(one: &Connection, other: &Connection) -> bool {
 }
 
 /// For metrics: `accepted`, `unknown`, or the class of the refusal.
-fn word(said: &SendAnswer) -> &'static str {
+fn counted(said: &SendAnswer) -> Sent {
     match said {
-        SendAnswer::Accepted(_) => "accepted",
-        SendAnswer::Refused(refused) => refused.category.as_str(),
-        SendAnswer::Unknown(_) => "unknown",
+        SendAnswer::Accepted(_) => Sent::Accepted,
+        SendAnswer::Refused(refused) => Sent::Refused(refused.category),
+        SendAnswer::Unknown(_) => Sent::Unknown,
     }
 }
 

@@ -1,14 +1,14 @@
-//! From what a partner asks for to what an adapter sends: the language, the
-//! components, and what people read. Where the provider's list is known, it says
-//! which templates there are and what each must be filled with; without a list
-//! nothing is checked, and the provider has the word.
+//! From a partner's request to the message for an adapter: the language, the components,
+//! and the text for people. If the provider's list is known, it determines which templates
+//! exist and how each must be filled. Without a list nothing is checked, and the provider
+//! decides.
 //!
-//! Texts that fill a placeholder are never looked at for placeholders.
+//! Texts that fill a placeholder are not searched for placeholders.
 
 use serde::Serialize;
 use serde_json::json;
 
-use super::fit::{Misfit, misfits, of};
+use super::fit::{Misfit, misfits, placeholders};
 use super::wanted::{Component, ComponentKind, Parameter, Parts, Value, Wanted};
 use crate::domain::channel::Template;
 use crate::domain::connection::Settings;
@@ -23,12 +23,12 @@ pub struct Composed {
     pub template: TemplateName,
     /// JSON text in the interface's shape.
     pub payload: String,
-    /// What people read, where the template's text is known.
+    /// The text for people, if the template's text is known.
     pub content: Option<String>,
 }
 
 impl Composed {
-    /// The message as it is stored, by an instance with these settings.
+    /// Returns the message in the form for the store, for an instance with these settings.
     pub fn into_message(self, settings: &Settings, now: Micros) -> NewMessage {
         NewMessage {
             id: MessageId::new(now),
@@ -40,7 +40,7 @@ impl Composed {
     }
 }
 
-/// Why a template cannot be sent as it is asked for.
+/// Why a template cannot be sent as requested.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TemplateError {
     #[error("Template '{name}' not found")]
@@ -48,11 +48,11 @@ pub enum TemplateError {
     #[error("Template '{name}' is {status}{}", because(.reason))]
     NotApproved {
         name: String,
-        /// `paused`, `rejected`, `pending`, `disabled`.
+        /// `paused`, `rejected`, `pending` or `disabled`.
         status: String,
         reason: String,
     },
-    /// It is filled with something else than it has placeholders for.
+    /// The parameters do not match the placeholders.
     #[error("{}", told(.0))]
     Misfit(Vec<Misfit>),
 }
@@ -70,16 +70,20 @@ fn told(misfits: &[Misfit]) -> String {
     told.join("; ")
 }
 
-/// The templates, where what is not among them does not exist.
+/// Returns the templates if the list is known, so that a missing template does not exist.
 pub(super) fn known(list: &TemplateList) -> Option<&[Template]> {
-    // A list that could never be read is no list.
+    // A list that was never read successfully is not known.
     let is_known = list.synced_at.is_some()
         && !list.is_unlisted
         && (list.error.is_none() || !list.templates.is_empty());
     is_known.then_some(list.templates.as_slice())
 }
 
-/// Composes what is wanted. `language` is the channel's.
+/// Composes the requested template. `language` is the channel's.
+///
+/// # Errors
+///
+/// [`TemplateError`] if the list shows that the template cannot be sent as requested.
 pub fn compose(
     list: &TemplateList,
     language: &str,
@@ -132,8 +136,8 @@ fn find<'a>(
     }
 }
 
-/// In this language, as it is spelled before another spelling: providers write
-/// `pt_BR`, and many of those who send write `pt-BR` or `pt_br`.
+/// Finds the template in this language, the exact spelling first: providers write `pt_BR`,
+/// and many senders write `pt-BR` or `pt_br`.
 fn in_language<'a>(
     templates: impl Iterator<Item = &'a Template>,
     language: &str,
@@ -198,14 +202,14 @@ fn filled(wanted: &Wanted, language: &str, template: Option<&Template>) -> Compo
     }
 }
 
-/// One body component with the texts in order; under the names that the template
-/// gives its placeholders, where it does.
+/// Returns one body component with the texts in order, under the names of the template's
+/// placeholders if they have names.
 fn body_of(texts: &[String], template: Option<&Template>) -> Vec<Component> {
     if texts.is_empty() {
         return Vec::new();
     }
     let names: Vec<_> = template.map_or_else(Vec::new, |template| {
-        let placeholders = of(template, ComponentKind::Body, 0);
+        let placeholders = placeholders(template, ComponentKind::Body, 0);
         placeholders.map(|one| one.name.clone()).collect()
     });
     let parameters = texts.iter().enumerate().map(|(index, text)| Parameter {
@@ -227,7 +231,7 @@ fn body(components: &[Component]) -> impl Iterator<Item = &Parameter> {
         .flat_map(Component::parameters)
 }
 
-/// The text with its placeholders filled; one that is not filled stays as it is.
+/// Fills the placeholders of the text; a placeholder without a value stays.
 fn render(text: &str, parameters: &[&Parameter]) -> String {
     let value = |placeholder: &str| {
         let by_name = parameters
@@ -264,7 +268,7 @@ fn render(text: &str, parameters: &[&Parameter]) -> String {
     out
 }
 
-/// The legacy format fills the body, and nothing else.
+/// The legacy format fills only the body.
 fn misfits_of_body(template: &Template, texts: &[String]) -> Vec<Misfit> {
     let components = body_of(texts, Some(template));
     let mut misfits = misfits(template, &components);
@@ -303,7 +307,7 @@ mod tests {
         }
     }
 
-    /// `hello` in two languages, `visit` with a picture, `named`, and one that is paused.
+    /// `hello` in two languages, `visit` with a picture, `named`, and a paused one.
     fn list() -> TemplateList {
         let body = |count: usize| vec![placeholder("body", 0, "text", ""); count];
         TemplateList {
@@ -363,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_language_is_found_in_any_spelling_and_goes_out_in_the_lists() {
+    fn a_language_is_found_in_any_spelling_and_sent_in_the_lists_spelling() {
         let mut list = list();
         for template in &mut list.templates {
             template.placeholders.clear();
@@ -407,7 +411,7 @@ mod tests {
             json!({"name": "hello", "language": {"code": "pt_BR"},
                 "components": [{"type": "body", "parameters": [text("Ana {{2}}"), text("a casa")]}]})
         );
-        // What fills a placeholder is not filled itself.
+        // The text that fills a placeholder is not filled itself.
         assert_eq!(
             content.as_deref(),
             Some("Olá Ana {{2}}, sobre a casa: Ana {{2}}")
@@ -415,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_text_does_not_show_is_told_with_the_template() {
+    fn values_that_the_text_does_not_show_are_kept_with_the_template() {
         let image = Parameter {
             value: Value::Image {
                 image: Media::Link("https://example.com/a.png".to_owned()),
@@ -444,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_approved_language_is_taken_unless_one_is_named() {
+    fn the_only_approved_language_is_used_unless_one_is_named() {
         let mut list = list();
         list.templates[0].status = "rejected".to_owned();
         let language =
@@ -486,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_list_does_not_have_is_not_found_and_what_is_not_approved_says_so() {
+    fn a_missing_template_is_not_found_and_an_unapproved_one_gives_its_status() {
         assert_eq!(
             refused(&legacy("nothing", &[])),
             "Template 'nothing' not found"
@@ -504,12 +508,12 @@ mod tests {
     fn counts_and_types_are_compared_component_by_component() {
         assert_eq!(
             refused(&legacy("hello", &["a"])),
-            "The body of template 'hello' (pt_BR) takes 2 parameter(s), and 1 came"
+            "The body of template 'hello' (pt_BR) takes 2 parameter(s), but 1 were given"
         );
         assert_eq!(
             refused(&legacy("visit", &["a"])),
-            "The header of template 'visit' (es) takes 1 parameter(s), and 0 came; \
-             The button 1 of template 'visit' (es) takes 1 parameter(s), and 0 came"
+            "The header of template 'visit' (es) takes 1 parameter(s), but 0 were given; \
+             The button 1 of template 'visit' (es) takes 1 parameter(s), but 0 were given"
         );
         let image = Parameter {
             value: Value::Image {
@@ -542,7 +546,7 @@ mod tests {
         let twice = modern("hello", "en", vec![again.clone(), again]);
         assert_eq!(
             refused(&twice),
-            "The body of template 'hello' (en) came before: put all its parameters into one component"
+            "The body of template 'hello' (en) is repeated: put all its parameters into one component"
         );
     }
 
@@ -566,7 +570,7 @@ mod tests {
             assert_eq!(composed.content, None);
             assert!(compose(&list, "es", &modern("any", "fr", vec![])).is_ok());
         }
-        // An empty list is a list.
+        // An empty list counts as known.
         let empty = TemplateList {
             synced_at: Some(Micros(1)),
             ..TemplateList::default()
@@ -622,8 +626,8 @@ mod fuzz {
         }
     }
 
-    /// Texts for placeholders are taken when there are as many, and what is sent and shown
-    /// has each of them whole: nothing in them is taken for a placeholder.
+    /// Texts are accepted if there is one for each placeholder. The sent and the shown
+    /// message contain each text unchanged: nothing in them is taken for a placeholder.
     #[test]
     fn fuzz_a_template_is_filled_with_as_many_texts_as_it_has_placeholders() {
         let seeds = [

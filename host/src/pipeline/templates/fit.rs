@@ -1,13 +1,13 @@
-//! Whether what a template is filled with are the parameters that it takes:
-//! counted, named and typed, component by component.
+//! Compares the parameters of a request with a template's placeholders: count, names and
+//! types, component by component.
 
 use super::wanted::{Component, ComponentKind, Parameter};
 use crate::domain::channel::{Placeholder, Template};
 
-/// One thing that does not fit, where, and in words.
+/// One mismatch: its place and a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// The component's place in the request; none: it is not there.
+    /// The component's index in the request; `None` if the component is missing.
     pub component: Option<usize>,
     pub what: Mismatch,
     pub told: String,
@@ -19,13 +19,13 @@ pub enum Mismatch {
         wanted: usize,
         given: usize,
     },
-    /// A parameter is of another type.
+    /// A parameter has the wrong type.
     Kind {
         parameter: usize,
         wanted: String,
         given: &'static str,
     },
-    /// A parameter has no name, or one that the template does not have.
+    /// A parameter has no name, or a name that the template does not have.
     Name {
         parameter: usize,
         wanted: Vec<String>,
@@ -33,8 +33,8 @@ pub enum Mismatch {
     },
 }
 
-/// What a component must be filled with.
-pub(super) fn of(
+/// Returns the placeholders of a component.
+pub(super) fn placeholders(
     template: &Template,
     kind: ComponentKind,
     index: u32,
@@ -45,7 +45,7 @@ pub(super) fn of(
         .filter(move |one| one.component == kind.as_str() && one.index == index)
 }
 
-/// What the placeholders of each component are filled with, against what they want.
+/// Compares the parameters of each component with its placeholders.
 pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     let mut met: Vec<(ComponentKind, u32)> = Vec::new();
@@ -59,13 +59,13 @@ pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misf
             }
             ComponentKind::Header | ComponentKind::Body => 0,
         };
-        // Its payload is the adapter's to give; a template has no place for it.
+        // The adapter defines its payload; a template has no placeholder for it.
         if component.sub_type == Some("quick_reply") {
             continue;
         }
         let first = !met.contains(&(component.kind, index));
         met.push((component.kind, index));
-        let wanted: Vec<_> = of(template, component.kind, index)
+        let wanted: Vec<_> = placeholders(template, component.kind, index)
             .filter(|_| first)
             .collect();
         let part = Part {
@@ -86,7 +86,7 @@ pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misf
         let index = placeholder.index;
         if !met.contains(&(kind, index)) {
             met.push((kind, index));
-            let wanted: Vec<_> = of(template, kind, index).collect();
+            let wanted: Vec<_> = placeholders(template, kind, index).collect();
             let part = Part {
                 template,
                 kind,
@@ -115,13 +115,13 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// It was filled before.
+    /// The component was filled before.
     fn again(&self, place: usize, given: usize) -> Misfit {
         Misfit {
             component: Some(place),
             what: Mismatch::Count { wanted: 0, given },
             told: format!(
-                "{} came before: put all its parameters into one component",
+                "{} is repeated: put all its parameters into one component",
                 self.name()
             ),
         }
@@ -144,7 +144,7 @@ impl Part<'_> {
         if wanted.len() != given.len() {
             let (wanted, given) = (wanted.len(), given.len());
             let told = format!(
-                "{} takes {wanted} parameter(s), and {given} came",
+                "{} takes {wanted} parameter(s), but {given} were given",
                 self.name()
             );
             return misfit(Mismatch::Count { wanted, given }, told);

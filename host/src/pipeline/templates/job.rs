@@ -1,5 +1,5 @@
-//! Renews the lists of templates from time to time, those of instances that were
-//! never asked for at once. One host does it at a time.
+//! Renews the lists of templates periodically, and at once those that were never requested,
+//! on one host at a time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,9 +16,10 @@ use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::{StoreError, TemplateList};
 
-/// Between two looks at which list is due.
+/// Between two checks for lists that are due.
 const PERIOD: Duration = Duration::from_secs(5);
 
+/// Renews lists until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut job = Job::new("templates");
     let mut due = HashMap::new();
@@ -26,7 +27,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
         match look(&pipeline, &mut job, &mut due, &shutdown).await {
             Ok(()) => {}
             Err(error) if error.is_told() => {}
-            Err(error) => tracing::warn!(%error, "the lists of templates cannot be renewed"),
+            Err(error) => tracing::warn!(%error, "template lists not renewed"),
         }
         tokio::select! {
             () = tokio::time::sleep(PERIOD) => {}
@@ -36,7 +37,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     job.leave(&pipeline).await;
 }
 
-/// When each list is to be asked for again, as far as this host has seen it.
+/// When each list must be renewed, as far as this host knows.
 type Due = HashMap<ConnectionId, Micros>;
 
 async fn look(
@@ -58,7 +59,7 @@ async fn look(
         .filter(|connection| connection.paused.is_none())
         .collect();
     due.retain(|id, _| channels.iter().any(|channel| channel.id == *id));
-    // What is kept twice is kept once: the fence guards nothing here.
+    // Idempotent: storing a list twice has no effect, so the fencing token is not checked.
     if channels.is_empty() || job.hold(pipeline).await?.is_none() {
         return Ok(());
     }
@@ -70,7 +71,7 @@ async fn look(
         if due.get(&channel.id).is_some_and(|at| now < *at) {
             continue;
         }
-        // Somebody may have asked meanwhile.
+        // It may have been renewed meanwhile.
         let kept = pipeline.core.store.templates(&channel).await?;
         let next = kept.map_or(now, |list| after(pipeline, &list));
         if now < next {
@@ -81,7 +82,7 @@ async fn look(
             Ok(Some(live)) => {
                 let list = sync(pipeline, &live).await?;
                 due.insert(channel.id, after(pipeline, &list));
-                // A provider that hangs takes long: the job stays this host's.
+                // A slow provider takes long: renew the lease of the job.
                 if job.hold(pipeline).await?.is_none() {
                     break;
                 }
@@ -89,7 +90,7 @@ async fn look(
             Ok(None) => {}
             Err(ConnectionError::Store(error)) => return Err(error),
             Err(error) => {
-                tracing::warn!(instance = %channel.name, %error, "its templates cannot be asked for");
+                tracing::warn!(instance = %channel.name, %error, "template list not requested");
                 due.insert(
                     channel.id,
                     now.plus_seconds(limits::TEMPLATES_AGAIN_SECONDS),
@@ -100,7 +101,7 @@ async fn look(
     Ok(())
 }
 
-/// When a list is to be asked for again: one that could not be renewed, soon.
+/// Returns when a list must be renewed; soon if the last attempt failed.
 fn after(pipeline: &Pipeline, list: &TemplateList) -> Micros {
     let period = pipeline
         .core

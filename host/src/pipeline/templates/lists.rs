@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 
 use crate::domain::id::ConnectionId;
 use crate::store::TemplateList;
-use crate::store::once::Once;
+use crate::store::singleflight::SingleFlight;
 
-/// How long what the store said of a list stands.
+/// How long the store's answer on a list is used.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Lists in memory: past it the cache starts anew.
+/// Bound of the cache. Above it the cache is cleared.
 const ENTRIES: usize = 1_000;
 
-/// The lists as last seen. One per host.
+/// The lists as last read. One per host.
 #[derive(Default)]
 pub struct Templates {
     pub(super) lists: Mutex<HashMap<ConnectionId, (Instant, Arc<TemplateList>)>>,
-    pub(super) asked: Once<ConnectionId, Arc<TemplateList>>,
-    /// One asking of a provider at a time for each instance.
+    pub(super) asked: SingleFlight<ConnectionId, Arc<TemplateList>>,
+    /// Limits requests to a provider to one at a time for each instance.
     pub(super) syncing: Mutex<HashMap<ConnectionId, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Templates {
-    /// Somebody changed what instances there are, or their lists.
+    /// Clears the cache after a change to instances or their lists.
     pub fn forget(&self) {
         self.asked.forget();
         self.lists().clear();

@@ -1,10 +1,9 @@
-//! The templates that an instance's provider has approved: asked for when they
-//! are first needed, from time to time, and when somebody says so. What is kept
-//! is believed for a second in memory.
+//! The templates that an instance's provider has approved: requested when they are first
+//! needed, periodically, and on demand. A list is cached in memory for a second.
 //!
-//! A list that could not be renewed stays, and says since when and why. A
-//! template that is not in the list is asked for once more before it is called
-//! unknown, since it may be newer than the list.
+//! A list that could not be renewed stays, with the time and the reason of the failure.
+//! Before a template that is not in the list is reported as unknown, the list is requested
+//! once more, because the template may be newer.
 
 mod compose;
 mod fit;
@@ -28,8 +27,11 @@ use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::{StoreError, TemplateList};
 
-/// The instance's list as it is known, of which nothing is known where its
-/// provider was never asked.
+/// Returns the instance's list; an empty one if the provider was never asked.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
 pub async fn list(pipeline: &Pipeline, live: &Live) -> Result<Arc<TemplateList>, StoreError> {
     let id = &live.connection.id;
     let templates = &pipeline.templates;
@@ -47,8 +49,12 @@ pub async fn list(pipeline: &Pipeline, live: &Live) -> Result<Arc<TemplateList>,
     Ok(answer.value)
 }
 
-/// A message from a template, or why there is none. It waits a moment for the
-/// provider where the list is missing or too old to say that there is none.
+/// Composes a message from a template, or returns why it cannot be sent. If the list is
+/// missing, or too old to rule the template out, it waits a bounded time for the provider.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
 pub async fn prepare(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -62,7 +68,7 @@ pub async fn prepare(
     if !is_first && !may_be_news {
         return Ok(found);
     }
-    // It goes on when nobody waits any more.
+    // Continues if the caller stops waiting.
     let asking = {
         let (pipeline, live) = (Arc::clone(pipeline), Arc::clone(live));
         pipeline
@@ -74,7 +80,7 @@ pub async fn prepare(
     match tokio::time::timeout(patience, asking).await {
         Ok(Ok(Ok(news))) => {
             let again = compose::compose(&news, language, wanted);
-            // What an old list does not have may be there by now.
+            // A template that an old list lacks may exist by now.
             let unproven = matches!(again, Err(TemplateError::NotFound { .. }));
             if news.error.is_some() && unproven {
                 let nothing = TemplateList::default();
@@ -83,13 +89,13 @@ pub async fn prepare(
             Ok(again)
         }
         Ok(Ok(Err(error))) => Err(error),
-        // No answer yet, or none at all: what was known holds.
+        // No answer yet, or none at all: the known list counts.
         Ok(Err(_)) | Err(_) => Ok(found),
     }
 }
 
-/// The provider says other than the list: it is asked for again, so that the
-/// next send is told from the list, but not for every send that it refuses.
+/// Requests the list again after the provider contradicted it, so that the next send is
+/// checked against a current list. Not for every send that it refuses.
 pub fn doubt(pipeline: &Arc<Pipeline>, live: &Arc<Live>) {
     let (task_app, live) = (Arc::clone(pipeline), Arc::clone(live));
     drop(pipeline.core.spawn(async move {
@@ -102,14 +108,18 @@ pub fn doubt(pipeline: &Arc<Pipeline>, live: &Arc<Live>) {
             Ok::<_, StoreError>(())
         };
         if let Err(error) = renewed.await {
-            tracing::warn!(instance = %live.connection.name, %error, "the list of templates cannot be kept");
+            tracing::warn!(instance = %live.connection.name, %error, "template list not stored");
         }
     }));
 }
 
-/// The template message of a greeting or of the legacy format: texts for the
-/// body, in order. `None` for the language: the only one that is approved, or
-/// the channel's. What is known decides; nobody is asked.
+/// Composes the template message of a greeting or of the legacy format: texts for the body,
+/// in order. `language` is `None` for the only approved one, or the channel's. Only the
+/// known list is used; the provider is not asked.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
 pub async fn of_texts(
     pipeline: &Pipeline,
     live: &Live,
@@ -127,7 +137,7 @@ pub async fn of_texts(
     Ok(compose::compose(&known, language, &wanted))
 }
 
-/// Whether a list was not asked for within so many seconds.
+/// Returns whether a list was last requested more than so many seconds ago.
 fn is_older(pipeline: &Pipeline, list: &TemplateList, seconds: i64) -> bool {
     let now = pipeline.core.clock.now();
     !list

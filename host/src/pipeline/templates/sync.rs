@@ -1,7 +1,6 @@
-//! Asks an instance's provider for its templates, page by page, and keeps what
-//! it says. Pages and templates are bounded: a list that cannot be read whole
-//! is none, and the old one stays. What a provider says of it is kept with the list
-//! and never logged.
+//! Requests an instance's templates from its provider, page by page, and stores them. Pages
+//! and templates are bounded: a list that cannot be read as a whole is discarded, and the
+//! old one stays. The provider's reasons are stored with the list and never logged.
 
 use std::sync::Arc;
 
@@ -15,9 +14,14 @@ use crate::pipeline::mask;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError, Loaded};
 use crate::store::{StoreError, TemplateList};
+use crate::telemetry::Listed;
 
-/// Renews the list of an instance and gives it, with an error in it where the
-/// provider could not be asked. Who comes while it is being asked hears the same.
+/// Renews the list of an instance and returns it, with an error in it if the provider could
+/// not be asked. Calls during a request get its result (single-flight).
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
 pub async fn sync(pipeline: &Arc<Pipeline>, live: &Live) -> Result<Arc<TemplateList>, StoreError> {
     let templates = &pipeline.templates;
     let id = &live.connection.id;
@@ -30,7 +34,7 @@ pub async fn sync(pipeline: &Arc<Pipeline>, live: &Live) -> Result<Arc<TemplateL
             drop(mine);
             return Ok(list);
         }
-        // Somebody asks already.
+        // Another call is in progress.
         Err(_) => before,
     };
     let mine = turn.lock().await;
@@ -64,12 +68,12 @@ async fn renew(
             let error = mask::text(&error.to_string(), &live.secrets).into_owned();
             if before.error.as_ref() != Some(&error) {
                 let what = if before.templates.is_empty() {
-                    "the list of templates cannot be had: they are sent unchecked"
+                    "template list not available, templates are sent unchecked"
                 } else {
-                    "the list of templates cannot be renewed; the old one stays"
+                    "template list not renewed, the old one stays in use"
                 };
                 let connection = &live.connection;
-                tracing::warn!(instance = %connection.name, adapter = %connection.plugin, error = logged, "{what}; `leadhost instance show` says more");
+                tracing::warn!(instance = %connection.name, adapter = %connection.plugin, error = logged, "{what}; `leadhost instance show` has the details");
             }
             TemplateList {
                 synced_at: Some(now),
@@ -81,12 +85,13 @@ async fn renew(
     pipeline
         .core
         .metrics
-        .templates_asked(if list.error.is_some() {
-            "failed"
+        .messaging
+        .templates(if list.error.is_some() {
+            Listed::Failed
         } else if list.is_unlisted {
-            "unlisted"
+            Listed::Unlisted
         } else {
-            "listed"
+            Listed::Done
         });
     pipeline
         .core
@@ -94,13 +99,13 @@ async fn renew(
         .put_templates(&live.connection, &list)
         .await?;
     let list = Arc::new(list);
-    // A question that is under way may bring the old one.
+    // A query in progress may return the old list.
     pipeline.templates.forget();
     pipeline.templates.keep(&live.connection.id, &list);
     Ok(list)
 }
 
-/// Each name and language once, an approved one before others.
+/// Keeps each name and language once, an approved one before others.
 fn listed(mut templates: Vec<Template>, now: Micros) -> TemplateList {
     templates.retain(|template| !template.name.is_empty() && !template.language.is_empty());
     templates.sort_by(|a, b| {
@@ -116,14 +121,14 @@ fn listed(mut templates: Vec<Template>, now: Micros) -> TemplateList {
     }
 }
 
-/// Why there is no list, in words for the operator.
+/// Why there is no list, for the operator.
 #[derive(Debug, thiserror::Error)]
 enum SyncError {
     #[error("no version of `{0}` is active")]
     NoAdapter(String),
     #[error(transparent)]
     Adapter(#[from] CallError),
-    #[error("the adapter cannot ask: {0}")]
+    #[error("the adapter cannot request the list: {0}")]
     Problem(Problem),
     #[error(transparent)]
     Egress(#[from] EgressError),
@@ -139,13 +144,13 @@ enum SyncError {
 }
 
 impl SyncError {
-    /// What the log has of it: no words of a provider's or a plugin's, which may
+    /// Returns the text for the log: without words of a provider or a plugin, which may
     /// name people. The whole error stays with the list.
     fn logged(&self) -> String {
         match self {
             Self::NoAdapter(_) | Self::Egress(_) | Self::TooMany => self.to_string(),
             Self::Adapter(error) => format!("the adapter failed ({})", error.kind()),
-            Self::Problem(_) => "the adapter cannot ask".to_owned(),
+            Self::Problem(_) => "the adapter cannot request the list".to_owned(),
             Self::Refused(Refused { category, code, .. }) => {
                 let category = category.as_str();
                 format!("the provider refuses to list them ({category}, code `{code}`)")
@@ -154,7 +159,7 @@ impl SyncError {
     }
 }
 
-/// `None`: this provider has no list.
+/// Returns `None` if this provider has no list.
 async fn ask(pipeline: &Pipeline, live: &Live) -> Result<Option<Vec<Template>>, SyncError> {
     let name = &live.connection.plugin;
     let plugin = pipeline
@@ -168,7 +173,7 @@ async fn ask(pipeline: &Pipeline, live: &Live) -> Result<Option<Vec<Template>>, 
         .core
         .plugins
         .list_templates(&plugin, lane, config, Budget::Worker);
-    let step = pipeline.core.metrics.calling(&plugin, call).await?;
+    let step = pipeline.core.metrics.plugins.calling(&plugin, call).await?;
     let mut templates = Vec::new();
     let mut next = match step.map_err(SyncError::Problem)? {
         TemplateStep::Unlisted => return Ok(None),
@@ -213,14 +218,14 @@ async fn page(
         .core
         .egress
         .call(request, &live.secrets, &live.connection.allow, || true);
-    let response = pipeline.core.metrics.sending(call).await?;
+    let response = pipeline.core.metrics.egress.sending(call).await?;
     let config = live.connection.config.as_str();
     let lane = live.connection.id.as_str();
     let read = pipeline
         .core
         .plugins
         .read_templates(plugin, lane, config, response, Budget::Worker);
-    let page = pipeline.core.metrics.calling(plugin, read).await?;
+    let page = pipeline.core.metrics.plugins.calling(plugin, read).await?;
     page.map_err(SyncError::Refused)
 }
 

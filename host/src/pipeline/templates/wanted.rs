@@ -1,17 +1,17 @@
-//! A template as a partner asks for it, read and checked. As JSON it has the
-//! interface's shape, which is what an adapter gets.
+//! A template as a partner requests it, read and checked. As JSON it has the interface's
+//! shape, which an adapter gets.
 
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     pub name: String,
-    /// None: the only one in which it is approved, or the channel's.
+    /// `None`: the only approved language, or the channel's.
     pub language: Option<String>,
     pub parts: Parts,
 }
 
-/// What it is filled with.
+/// The values for the placeholders.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parts {
     Components(Vec<Component>),
@@ -23,10 +23,10 @@ pub enum Parts {
 pub struct Component {
     #[serde(rename = "type")]
     pub kind: ComponentKind,
-    /// Of a button.
+    /// Buttons only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_type: Option<&'static str>,
-    /// Of a button; none: its place among the buttons.
+    /// Buttons only; `None`: its place among the buttons.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ impl ComponentKind {
 pub struct Parameter {
     #[serde(flatten)]
     pub value: Value,
-    /// Where the provider names its placeholders.
+    /// Set if the provider's placeholders have names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameter_name: Option<String>,
 }
@@ -87,7 +87,7 @@ pub struct Document {
     pub filename: String,
 }
 
-/// A file: by its address, or by the id that the provider gave it.
+/// A file: by its URL, or by the id that the provider gave it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Media {

@@ -245,7 +245,7 @@ fn golden_message(case: &Case) -> wit::TemplateSend {
 // ---- out: results of a send
 
 fn request(request: types_v1::core::HttpRequest) -> Result<Box<HttpRequest>, Fault> {
-    let request = HttpRequest::from(request);
+    let request = HttpRequest::try_from(request)?;
     rules::request(&request).map_err(Fault::Rule)?;
     Ok(Box::new(request))
 }
@@ -281,7 +281,7 @@ impl From<wit::Refused> for Refused {
 
 /// Adapters may not use the categories that the host sets itself.
 fn category(word: &str) -> Category {
-    match Category::of(word) {
+    match Category::from_text(word) {
         Category::Expired | Category::GivenUp => Category::Request,
         known => known,
     }

@@ -17,7 +17,7 @@ use super::Fault;
 use super::golden::shown;
 use super::texts::{attributes, kept_list, kept_pairs, notes, told};
 use super::types_v1::{self, golden_delivery, golden_response};
-use crate::domain::exchange::{HandshakeAnswer, Problem, SenderChecks};
+use crate::domain::exchange::{HandshakeAnswer, HttpRequest, Problem, SenderChecks};
 use crate::domain::lead::{Action, Consent, Lead, Listing};
 use crate::domain::plugin::{
     Conversion, Description, Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion,
@@ -247,7 +247,7 @@ fn outcome(outcome: wit::Outcome) -> Result<Outcome, Broken> {
     Ok(match outcome {
         wit::Outcome::Lead(lead) => Outcome::Lead(Box::new(Lead {
             external_id: lead.external_id.map(kept),
-            action: Action::of(&lead.action),
+            action: Action::from_text(&lead.action),
             is_test: lead.is_test,
             name: lead.name.map(kept),
             phones: kept_list(lead.phones),
@@ -278,7 +278,8 @@ fn outcome(outcome: wit::Outcome) -> Result<Outcome, Broken> {
                 .map_err(|what| (what, "lead.attributes".to_owned()))?,
         })),
         wit::Outcome::Fetch(fetch) => {
-            let request = fetch.request.into();
+            let request = HttpRequest::try_from(fetch.request)
+                .map_err(|unknown| (unknown.to_string(), "fetch.request".to_owned()))?;
             rules::request(&request).map_err(|what| (what, "fetch.request".to_owned()))?;
             Outcome::Fetch(Box::new(Fetch {
                 external_id: fetch.external_id.map(kept),

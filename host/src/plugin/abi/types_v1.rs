@@ -15,6 +15,7 @@ use crate::domain::exchange::{
     SenderCheck, SenderChecks, SignedPart, Slot, SlotArgument,
 };
 use crate::domain::plugin::{Description, PluginDelivery, SecretDeclaration};
+use crate::domain::word::UnknownWord;
 use crate::plugin::rules;
 
 mod bindings {
@@ -97,7 +98,7 @@ pub fn sender_checks(
 ) -> Result<Result<SenderChecks, Problem>, Fault> {
     match answer {
         Ok(policy) => {
-            let checks = policy.into();
+            let checks = SenderChecks::try_from(policy)?;
             rules::sender_checks(&checks).map_err(Fault::Rule)?;
             Ok(Ok(checks))
         }
@@ -110,7 +111,7 @@ pub fn handshake(
 ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
     match answer {
         Ok(answer) => {
-            let answer = answer.map(HandshakeAnswer::from);
+            let answer = answer.map(HandshakeAnswer::try_from).transpose()?;
             if let Some(answer) = &answer {
                 rules::handshake(answer).map_err(Fault::Rule)?;
             }
@@ -121,7 +122,7 @@ pub fn handshake(
 }
 
 pub fn reply(reply: Option<core::Reply>) -> Result<Option<Reply>, Fault> {
-    let reply = reply.map(Reply::from);
+    let reply = reply.map(Reply::try_from).transpose()?;
     if let Some(reply) = &reply {
         rules::reply(reply).map_err(Fault::Rule)?;
     }
@@ -150,53 +151,71 @@ impl From<core::Description> for Description {
     }
 }
 
-impl From<core::SenderPolicy> for SenderChecks {
-    fn from(policy: core::SenderPolicy) -> Self {
-        Self {
-            checks: policy.checks.into_iter().map(SenderCheck::from).collect(),
-            carried_secrets: policy
-                .carried_secrets
-                .into_iter()
-                .map(Location::from)
-                .collect(),
-        }
+impl From<UnknownWord> for Fault {
+    fn from(word: UnknownWord) -> Self {
+        Self::Rule(word.to_string())
     }
 }
 
-impl From<core::SenderCheck> for SenderCheck {
-    fn from(check: core::SenderCheck) -> Self {
-        Self {
+impl TryFrom<core::SenderPolicy> for SenderChecks {
+    type Error = UnknownWord;
+
+    fn try_from(policy: core::SenderPolicy) -> Result<Self, UnknownWord> {
+        Ok(Self {
+            checks: all(policy.checks)?,
+            carried_secrets: all(policy.carried_secrets)?,
+        })
+    }
+}
+
+fn all<T: TryFrom<F, Error = UnknownWord>, F>(from: Vec<F>) -> Result<Vec<T>, UnknownWord> {
+    from.into_iter().map(T::try_from).collect()
+}
+
+impl TryFrom<core::SenderCheck> for SenderCheck {
+    type Error = UnknownWord;
+
+    fn try_from(check: core::SenderCheck) -> Result<Self, UnknownWord> {
+        Ok(Self {
+            scheme: check.scheme.parse()?,
+            proof: check.proof.try_into()?,
+            encoding: check.encoding.parse()?,
+            signed: all(check.signed)?,
             secret: check.secret,
-            scheme: check.scheme,
-            proof: check.proof.into(),
-            encoding: check.encoding,
             prefix: check.prefix,
             timestamp_header: check.timestamp_header,
             tolerance_seconds: check.tolerance_seconds,
-            signed: check
-                .signed
-                .into_iter()
-                .map(|part| SignedPart {
-                    kind: part.kind,
-                    value: part.value,
-                })
-                .collect(),
-        }
+        })
     }
 }
 
-impl From<core::Location> for Location {
-    fn from(location: core::Location) -> Self {
-        Self {
-            place: location.place,
+impl TryFrom<core::SignedPart> for SignedPart {
+    type Error = UnknownWord;
+
+    fn try_from(part: core::SignedPart) -> Result<Self, UnknownWord> {
+        Ok(Self {
+            kind: part.kind.parse()?,
+            value: part.value,
+        })
+    }
+}
+
+impl TryFrom<core::Location> for Location {
+    type Error = UnknownWord;
+
+    fn try_from(location: core::Location) -> Result<Self, UnknownWord> {
+        Ok(Self {
+            place: location.place.parse()?,
             name: location.name,
-        }
+        })
     }
 }
 
-impl From<core::HandshakeAnswer> for HandshakeAnswer {
-    fn from(answer: core::HandshakeAnswer) -> Self {
-        Self {
+impl TryFrom<core::HandshakeAnswer> for HandshakeAnswer {
+    type Error = UnknownWord;
+
+    fn try_from(answer: core::HandshakeAnswer) -> Result<Self, UnknownWord> {
+        Ok(Self {
             require: answer
                 .require
                 .into_iter()
@@ -205,49 +224,54 @@ impl From<core::HandshakeAnswer> for HandshakeAnswer {
                     query_field: requirement.query_field,
                 })
                 .collect(),
-            reply: answer.reply.into(),
-        }
+            reply: answer.reply.try_into()?,
+        })
     }
 }
 
-impl From<core::Reply> for Reply {
-    fn from(reply: core::Reply) -> Self {
-        Self {
+impl TryFrom<core::Reply> for Reply {
+    type Error = UnknownWord;
+
+    fn try_from(reply: core::Reply) -> Result<Self, UnknownWord> {
+        Ok(Self {
             status: reply.status,
             content_type: reply.content_type,
-            body: segments(reply.body),
-        }
+            body: all(reply.body)?,
+        })
     }
 }
 
-impl From<core::HttpRequest> for HttpRequest {
-    fn from(request: core::HttpRequest) -> Self {
+impl TryFrom<core::HttpRequest> for HttpRequest {
+    type Error = UnknownWord;
+
+    fn try_from(request: core::HttpRequest) -> Result<Self, UnknownWord> {
         let fields = |fields: Vec<(String, Vec<core::Segment>)>| {
             fields
                 .into_iter()
-                .map(|(name, value)| (name, segments(value)))
-                .collect()
+                .map(|(name, value)| Ok((name, all(value)?)))
+                .collect::<Result<Vec<_>, UnknownWord>>()
         };
-        Self {
+        Ok(Self {
             method: request.method,
             scheme: request.scheme,
             authority: request.authority,
-            path: segments(request.path),
-            query: fields(request.query),
-            headers: fields(request.headers),
-            body: segments(request.body),
-        }
+            path: all(request.path)?,
+            query: fields(request.query)?,
+            headers: fields(request.headers)?,
+            body: all(request.body)?,
+        })
     }
 }
 
-fn segments(segments: Vec<core::Segment>) -> Vec<Segment> {
-    segments
-        .into_iter()
-        .map(|segment| match segment {
-            core::Segment::Literal(text) => Segment::Literal(text),
-            core::Segment::Bytes(bytes) => Segment::Bytes(bytes),
-            core::Segment::Slot(slot) => Segment::Slot(Slot {
-                function: slot.function,
+impl TryFrom<core::Segment> for Segment {
+    type Error = UnknownWord;
+
+    fn try_from(segment: core::Segment) -> Result<Self, UnknownWord> {
+        Ok(match segment {
+            core::Segment::Literal(text) => Self::Literal(text),
+            core::Segment::Bytes(bytes) => Self::Bytes(bytes),
+            core::Segment::Slot(slot) => Self::Slot(Slot {
+                function: slot.function.parse()?,
                 args: slot
                     .args
                     .into_iter()
@@ -258,7 +282,7 @@ fn segments(segments: Vec<core::Segment>) -> Vec<Segment> {
                     .collect(),
             }),
         })
-        .collect()
+    }
 }
 
 impl From<core::Problem> for Problem {
@@ -267,5 +291,99 @@ impl From<core::Problem> for Problem {
             message: told(problem.message),
             path: told(problem.path),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::exchange::Encoding;
+
+    fn policy() -> core::SenderPolicy {
+        core::SenderPolicy {
+            checks: vec![core::SenderCheck {
+                secret: "key".to_owned(),
+                scheme: "hmac-sha256".to_owned(),
+                proof: core::Location {
+                    place: "header".to_owned(),
+                    name: "x-sig".to_owned(),
+                },
+                encoding: "hex".to_owned(),
+                prefix: String::new(),
+                timestamp_header: String::new(),
+                tolerance_seconds: 0,
+                signed: vec![core::SignedPart {
+                    kind: "body".to_owned(),
+                    value: String::new(),
+                }],
+            }],
+            carried_secrets: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_of_a_check_is_refused_with_the_known_ones() {
+        let read = |change: &dyn Fn(&mut core::SenderCheck)| {
+            let mut policy = policy();
+            change(&mut policy.checks[0]);
+            sender_checks(Ok(policy)).map(|checks| checks.expect("no problem"))
+        };
+        let refused = |change: &dyn Fn(&mut core::SenderCheck), known: &str| {
+            let Err(Fault::Rule(why)) = read(change) else {
+                panic!("it was taken");
+            };
+            assert!(why.contains("\"md5\"") && why.contains(known), "{why}");
+        };
+        assert!(read(&|_| {}).is_ok());
+        let unsaid = read(&|check| check.encoding.clear()).expect("it is taken");
+        assert_eq!(unsaid.checks[0].encoding, Encoding::Hex);
+        refused(
+            &|check| check.scheme = "md5".to_owned(),
+            "hmac-sha256, hmac-sha1, basic",
+        );
+        refused(
+            &|check| check.encoding = "md5".to_owned(),
+            "hex, base64, base64url, plain",
+        );
+        refused(
+            &|check| check.proof.place = "md5".to_owned(),
+            "header, query, form, json",
+        );
+        refused(
+            &|check| check.signed[0].kind = "md5".to_owned(),
+            "public-url",
+        );
+    }
+
+    #[test]
+    fn an_unknown_slot_function_is_refused_wherever_it_stands() {
+        let slot = |function: &str| {
+            core::Segment::Slot(core::Slot {
+                function: function.to_owned(),
+                args: vec![core::SlotArgument::Secret("key".to_owned())],
+            })
+        };
+        let replied = |function: &str| {
+            reply(Some(core::Reply {
+                status: 200,
+                content_type: "text/plain".to_owned(),
+                body: vec![slot(function)],
+            }))
+        };
+        assert!(replied("secret").is_ok());
+        assert!(matches!(replied("env"), Err(Fault::Rule(why)) if why.contains("\"env\"")));
+        let asked = |function: &str| {
+            HttpRequest::try_from(core::HttpRequest {
+                method: "GET".to_owned(),
+                scheme: "https".to_owned(),
+                authority: "x.example".to_owned(),
+                path: Vec::new(),
+                query: vec![("q".to_owned(), vec![slot(function)])],
+                headers: Vec::new(),
+                body: Vec::new(),
+            })
+        };
+        assert!(asked("basic").is_ok());
+        assert!(matches!(asked("rot13"), Err(_)));
     }
 }

@@ -115,7 +115,7 @@ impl Size {
                 Segment::Bytes(bytes) => self.bytes += bytes.len(),
                 Segment::Slot(slot) => {
                     self.segments += slot.args.len();
-                    self.bytes += slot.function.len();
+                    self.bytes += slot.function.as_str().len();
                     for argument in &slot.args {
                         let (SlotArgument::Secret(text) | SlotArgument::Literal(text)) = argument;
                         self.bytes += text.len();
@@ -138,7 +138,7 @@ impl Size {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::Slot;
+    use crate::domain::exchange::{Slot, SlotFunction};
 
     fn a_request() -> HttpRequest {
         HttpRequest {
@@ -184,7 +184,7 @@ mod tests {
             "4097 pieces of a request; at most 4096 are taken",
         );
         let slot = Segment::Slot(Slot {
-            function: "basic".to_owned(),
+            function: SlotFunction::Basic,
             args: vec![SlotArgument::Literal("x".to_owned()); limits::SEGMENTS],
         });
         check(

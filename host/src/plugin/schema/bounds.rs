@@ -40,7 +40,7 @@ impl Bounded {
         let schema: Value =
             serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
         scan(&schema)?;
-        let parts = Parts::of(&schema)?;
+        let parts = Parts::new(&schema)?;
         let steps = parts.steps()?;
         let most = steps.last().copied().unwrap_or(u64::MAX);
         if most > limits::CONFIG_SCHEMA_STEPS {
@@ -65,7 +65,7 @@ impl Bounded {
     /// # Errors
     /// Returns why the configuration is too large to be checked.
     pub fn steps_for(&self, config: &Value) -> Result<u64, String> {
-        let size = Size::of(config);
+        let size = Size::measure(config);
         if size.depth > limits::CONFIG_DEPTH {
             return Err(format!(
                 "it is nested deeper than {} levels",
@@ -96,7 +96,7 @@ pub struct Size {
 }
 
 impl Size {
-    pub fn of(value: &Value) -> Self {
+    pub fn measure(value: &Value) -> Self {
         let mut size = Self {
             values: 0,
             bytes: 0,
@@ -251,7 +251,7 @@ struct Below {
 }
 
 impl<'a> Parts<'a> {
-    fn of(root: &'a Value) -> Result<Self, String> {
+    fn new(root: &'a Value) -> Result<Self, String> {
         let mut parts = Self {
             root,
             parts: Vec::new(),
@@ -343,7 +343,7 @@ impl<'a> Parts<'a> {
                     part.elements.all.push(self.number(value)?);
                 }
                 "pattern" => self.count_patterns(1)?,
-                "enum" | "const" => part.own += Size::of(value).values,
+                "enum" | "const" => part.own += Size::measure(value).values,
                 _ => {}
             }
         }

@@ -240,7 +240,7 @@ impl Chance {
 fn fuzz_random_schemas_are_refused_or_terminate() {
     let taken = Cell::new(0);
     holds(500, any::<u64>(), |seed| {
-        let mut chance = Chance::of(*seed);
+        let mut chance = Chance::from_seed(*seed);
         let mut schema = chance.schema(5);
         if let Value::Object(fields) = &mut schema {
             let definitions: serde_json::Map<_, _> = (0..4)

@@ -109,7 +109,7 @@ impl SendState {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         [Self::Waiting, Self::Sending, Self::Unknown]
             .into_iter()
             .find(|state| state.as_str() == text)

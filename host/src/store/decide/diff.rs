@@ -31,7 +31,7 @@ pub(super) fn compare(
     let product = known.product(workspace, &lead.products);
     let said_before = deal.props.get(contact::SAID).cloned();
     if let Some(deal) = known.deals.get_mut(&deal_id) {
-        diff.of("deal.", &deal.edited);
+        diff.begin_row("deal.", &deal.edited);
         let (before, after) = (deal.person.to_string(), person.to_string());
         if diff.field("person", json!(before), json!(after)) {
             deal.person = person;
@@ -59,7 +59,7 @@ pub(super) fn compare(
         }
     }
     if let Some(contact) = known.contacts.get_mut(&person) {
-        diff.of("contact.", &contact.edited);
+        diff.begin_row("contact.", &contact.edited);
         let own =
             |field: &str, stands: &Option<String>| is_own(said_before.as_ref(), field, stands);
         if own("name", &contact.name) {
@@ -158,7 +158,7 @@ impl Differences {
     }
 
     /// The next calls are about this row.
-    fn of(&mut self, prefix: &'static str, edited: &[String]) {
+    fn begin_row(&mut self, prefix: &'static str, edited: &[String]) {
         self.prefix = prefix;
         self.edited = edited.to_vec();
     }

@@ -61,7 +61,7 @@ pub(super) fn decide(known: &mut Known, new: &NewEvent) -> Item {
                 keys: contact_keys,
                 ..Said::default()
             };
-            let contact = people::of(known, channel.workspace, &said);
+            let contact = people::find_or_create(known, channel.workspace, &said);
             let news = people::ban(known, contact, *at);
             changed(contact, news)
         }

@@ -30,7 +30,7 @@ pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Inbound) -> Ite
         phone_number: new.phone.as_ref().and_then(|phone| phone.e164.as_deref()),
         ..Said::default()
     };
-    let contact = people::of(known, channel.workspace, &said);
+    let contact = people::find_or_create(known, channel.workspace, &said);
     let answered = answered(known, channel, new);
     let conversation = conversation::for_receiving(known, channel, contact, answered, at);
     let id = MessageId::new(known.now);

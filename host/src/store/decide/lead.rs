@@ -269,7 +269,7 @@ fn contact_of(known: &mut Known, workspace: WorkspaceId, lead: &NewLead) -> Cont
         phone_number: phone_of(lead),
         props: Some(&lead.contact_props),
     };
-    people::of(known, workspace, &said)
+    people::find_or_create(known, workspace, &said)
 }
 
 /// Returns the best valid phone number.

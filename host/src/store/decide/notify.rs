@@ -30,7 +30,7 @@ pub(super) fn notify(known: &mut Known, new: &Notification) -> Notified {
         phone_number: new.phone.e164.as_deref(),
         props: None,
     };
-    let contact = people::of(known, workspace, &said);
+    let contact = people::find_or_create(known, workspace, &said);
     let opening = Opening {
         contact,
         source: Some(&new.source),

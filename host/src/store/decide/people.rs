@@ -21,7 +21,11 @@ pub(super) struct Said<'a> {
 }
 
 /// Returns the contact, which is created if no contact has one of the keys.
-pub(super) fn of(known: &mut Known, workspace: WorkspaceId, said: &Said<'_>) -> ContactId {
+pub(super) fn find_or_create(
+    known: &mut Known,
+    workspace: WorkspaceId,
+    said: &Said<'_>,
+) -> ContactId {
     let found = find(known, workspace, said.keys);
     let id = found.unwrap_or_else(|| ContactId::new(known.now));
     if found.is_some() {
@@ -134,7 +138,7 @@ mod tests {
             phone_number,
             ..Said::default()
         };
-        of(known, channel().workspace, &said)
+        find_or_create(known, channel().workspace, &said)
     }
 
     #[test]

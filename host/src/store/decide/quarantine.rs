@@ -165,7 +165,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
     const COUNT: u64 = limits::QUARANTINED_PER_CONNECTION;
 
-    fn of(address: u8, bytes: u64) -> Quarantined {
+    fn quarantined(address: u8, bytes: u64) -> Quarantined {
         Quarantined {
             id: DeliveryId(uuid_at(Micros(0))),
             bytes,
@@ -191,72 +191,88 @@ mod tests {
 
     #[test]
     fn the_largest_address_loses_its_oldest() {
-        let lead = of(1, 300);
-        let junk: Vec<_> = (1..COUNT).map(|_| of(2, 10)).collect();
+        let lead = quarantined(1, 300);
+        let junk: Vec<_> = (1..COUNT).map(|_| quarantined(2, 10)).collect();
         let mut quarantine = filled([lead].into_iter().chain(junk.clone()));
-        assert_eq!(leave(&mut quarantine, of(2, 10)), Some(vec![junk[0].id]));
-        assert_eq!(leave(&mut quarantine, of(3, 300)), Some(vec![junk[1].id]));
-        assert_eq!(leave(&mut quarantine, of(1, 300)), Some(vec![junk[2].id]));
+        assert_eq!(
+            leave(&mut quarantine, quarantined(2, 10)),
+            Some(vec![junk[0].id])
+        );
+        assert_eq!(
+            leave(&mut quarantine, quarantined(3, 300)),
+            Some(vec![junk[1].id])
+        );
+        assert_eq!(
+            leave(&mut quarantine, quarantined(1, 300)),
+            Some(vec![junk[2].id])
+        );
     }
 
     #[test]
     fn bytes_and_count_weigh_by_the_bounds() {
         // Half of the count weighs more than a quarter of the bytes.
-        let small: Vec<_> = (0..COUNT / 2).map(|_| of(1, 1)).collect();
-        let large: Vec<_> = (0..4).map(|_| of(2, 4 * MIB)).collect();
-        let more: Vec<_> = (0..12).map(|_| of(3, 4 * MIB - 1_000)).collect();
+        let small: Vec<_> = (0..COUNT / 2).map(|_| quarantined(1, 1)).collect();
+        let large: Vec<_> = (0..4).map(|_| quarantined(2, 4 * MIB)).collect();
+        let more: Vec<_> = (0..12).map(|_| quarantined(3, 4 * MIB - 1_000)).collect();
         let all = small.iter().chain(&large).chain(&more).copied();
         let mut quarantine = filled(all);
-        let gone = leave(&mut quarantine, of(4, 1_000_000));
+        let gone = leave(&mut quarantine, quarantined(4, 1_000_000));
         assert_eq!(gone, Some(vec![more[0].id]));
     }
 
     #[test]
     fn shares_become_equal_and_among_equals_the_own_share_yields() {
-        let first: Vec<_> = (0..COUNT).map(|_| of(1, 0)).collect();
+        let first: Vec<_> = (0..COUNT).map(|_| quarantined(1, 0)).collect();
         let mut quarantine = filled(first.clone());
-        let second: Vec<_> = (0..COUNT / 2).map(|_| of(2, 0)).collect();
+        let second: Vec<_> = (0..COUNT / 2).map(|_| quarantined(2, 0)).collect();
         for (new, old) in second.iter().zip(&first) {
             assert_eq!(leave(&mut quarantine, *new), Some(vec![old.id]));
         }
-        let gone = leave(&mut quarantine, of(2, 0));
+        let gone = leave(&mut quarantine, quarantined(2, 0));
         assert_eq!(gone, Some(vec![second[0].id]));
     }
 
     #[test]
     fn a_delivery_that_alone_is_the_largest_share_is_refused_and_evicts_nothing() {
-        let mut quarantine = filled((0..16).map(|address| of(address, 4 * MIB)));
-        assert_eq!(leave(&mut quarantine, of(16, 4 * MIB)), None);
+        let mut quarantine = filled((0..16).map(|address| quarantined(address, 4 * MIB)));
+        assert_eq!(leave(&mut quarantine, quarantined(16, 4 * MIB)), None);
         assert_eq!((quarantine.count, quarantine.bytes), (16, 64 * MIB));
-        let mut own = of(16, 1);
+        let mut own = quarantined(16, 1);
         own.leased = true;
-        let mut quarantine = filled((0..15).map(|address| of(address, 4 * MIB)).chain([own]));
+        let mut quarantine = filled(
+            (0..15)
+                .map(|address| quarantined(address, 4 * MIB))
+                .chain([own]),
+        );
         // Older ones of its own address would go, but the leased one stays.
-        quarantine.add(of(16, 4 * MIB - 1));
+        quarantine.add(quarantined(16, 4 * MIB - 1));
         let before = quarantine.bytes;
-        assert_eq!(leave(&mut quarantine, of(16, 8 * MIB)), None);
+        assert_eq!(leave(&mut quarantine, quarantined(16, 8 * MIB)), None);
         assert_eq!((quarantine.count, quarantine.bytes), (17, before));
-        assert_eq!(leave(&mut quarantine, of(17, 64 * MIB + 1)), None);
+        assert_eq!(leave(&mut quarantine, quarantined(17, 64 * MIB + 1)), None);
     }
 
     #[test]
     fn a_leased_delivery_counts_and_stays() {
-        let mut junk: Vec<_> = (0..COUNT).map(|_| of(1, 10)).collect();
+        let mut junk: Vec<_> = (0..COUNT).map(|_| quarantined(1, 10)).collect();
         junk[0].leased = true;
         let mut quarantine = filled(junk.clone());
-        assert_eq!(leave(&mut quarantine, of(2, 10)), Some(vec![junk[1].id]));
+        assert_eq!(
+            leave(&mut quarantine, quarantined(2, 10)),
+            Some(vec![junk[1].id])
+        );
         let all = junk.iter_mut().map(|delivery| {
             delivery.leased = true;
             *delivery
         });
-        assert_eq!(leave(&mut filled(all), of(2, 10)), None);
+        assert_eq!(leave(&mut filled(all), quarantined(2, 10)), None);
     }
 
     #[test]
     fn a_large_delivery_takes_the_place_of_many_small() {
-        let junk: Vec<_> = (0..900).map(|_| of(1, 74_000)).collect();
+        let junk: Vec<_> = (0..900).map(|_| quarantined(1, 74_000)).collect();
         let mut quarantine = filled(junk.clone());
-        let gone = leave(&mut quarantine, of(2, 4 * MIB)).expect("it fits");
+        let gone = leave(&mut quarantine, quarantined(2, 4 * MIB)).expect("it fits");
         let needed = junk.len() - gone.len();
         assert!(needed * 74_000 <= 60 * MIB as usize);
         assert!((needed + 1) * 74_000 > 60 * MIB as usize);

@@ -25,7 +25,7 @@ impl BuildState {
         }
     }
 
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         [Self::Making, Self::Serving, Self::Retired]
             .into_iter()
             .find(|state| state.as_str() == text)
@@ -309,7 +309,7 @@ mod tests {
         Fact {
             slot: Slot(slot),
             key,
-            measured: Measured::of(met),
+            measured: Measured::from_flags(met),
         }
     }
 

@@ -2,6 +2,8 @@
 //! a deal of a partner. Nothing is loaded: each batch works on what the previous ones
 //! decided. [`saved`] ends a batch.
 
+use serde_json::json;
+
 use super::known::{Change, Known};
 use super::{Conversation, Ticket, all};
 use super::{Deal, Message};
@@ -16,9 +18,9 @@ use crate::domain::phone::Phone;
 use crate::domain::time::Micros;
 use crate::domain::workspace::AgentKind;
 use crate::store::{
-    ByPartner, Channel, DealCreated, DealPatch, DealPatched, Elapse, Event, IdempotencyClaim,
-    IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification, Notified, SendOutcome,
-    SendSettlement, TicketPatch, TicketPatched, Write, Written,
+    ByPartner, Channel, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event,
+    IdempotencyClaim, IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification, Notified,
+    SendOutcome, SendSettlement, StoredAnswer, TicketPatch, TicketPatched, Write, Written,
 };
 
 pub const NOW: Micros = Micros(1_750_000_000_000_000);
@@ -231,6 +233,19 @@ pub fn new_deal() -> NewDeal {
         props: serde_json::Map::new(),
         message: None,
         idempotency: None,
+        answer: deal_answer,
+    }
+}
+
+/// An answer that shows what it was made of.
+pub fn deal_answer(created: &CreatedDeal) -> StoredAnswer {
+    let begun = created
+        .begun
+        .map(|(conversation, message)| json!([conversation, message]));
+    StoredAnswer {
+        status: 201,
+        headers: Vec::new(),
+        body: json!({"id": created.id, "begun": begun}).to_string(),
     }
 }
 

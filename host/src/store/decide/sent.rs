@@ -27,7 +27,7 @@ pub(super) fn state_word(state: SendState) -> State {
 
 /// Returns the state that the message records.
 pub(super) fn state_of(message: &Message) -> State {
-    State::of(&message.metadata.status).unwrap_or(State::Unknown)
+    State::from_text(&message.metadata.status).unwrap_or(State::Unknown)
 }
 
 /// Marks the call as about to be made. No other call is made until its outcome is known.

@@ -230,7 +230,7 @@ fn report(
     let new = failure.error;
     let at = failure.at.unwrap_or(known.now);
     let id = message_error_id(line.connection, failure.of, &new.code);
-    let place = message.and_then(|id| Place::of(known, id));
+    let place = message.and_then(|id| Place::find(known, id));
     let Some(row) = known.dialogue.errors.get_mut(&id) else {
         let mut row = first(line, failure, at);
         if let Some(place) = place {
@@ -307,7 +307,7 @@ struct Place {
 }
 
 impl Place {
-    fn of(known: &Known, id: MessageId) -> Option<Self> {
+    fn find(known: &Known, id: MessageId) -> Option<Self> {
         let message = known.dialogue.messages.get(&id)?;
         let conversation = known.dialogue.conversations.get(&message.conversation);
         let template = message.metadata.template.as_ref();

@@ -75,7 +75,7 @@ impl Message {
             contact: row.id("contact_id")?,
             agent: row.number_if("agent_id")?.map(AgentId),
             created_at: row.time("created_at")?,
-            actor: row.word("messages", "actor", Actor::of)?,
+            actor: row.word("messages", "actor", Actor::from_text)?,
             kind: row.text("kind")?,
             content: row.text_if("content")?,
             metadata: row.json("metadata")?,

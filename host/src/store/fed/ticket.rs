@@ -73,7 +73,7 @@ impl Ticket {
             agent_type: row.text_if("agent_type")?,
             source: row.text_if("source")?,
             owner: row.id_if("owner_id")?,
-            status: row.word("tickets", "status", ticket::Status::of)?,
+            status: row.word("tickets", "status", ticket::Status::from_text)?,
             special_instructions: row.text_if("special_instructions")?,
             opened_at: row.time("opened_at")?,
             answered_at: row.time_if("answered_at")?,

@@ -165,7 +165,7 @@ async fn copy(
     rows: u32,
     watch: &mut dyn FnMut(Step<'_>),
 ) -> Result<(), StoreError> {
-    let begun = target.of(table);
+    let begun = target.progress(table);
     if begun.copied {
         return Ok(());
     }
@@ -173,7 +173,7 @@ async fn copy(
     let started = Instant::now();
     let mut pages = source.pages(table, begun.last.clone(), rows);
     loop {
-        let known = target.of(table);
+        let known = target.progress(table);
         if known.copied {
             break;
         }
@@ -188,7 +188,7 @@ async fn copy(
     }
     watch(Step::Copied {
         table: table.name,
-        rows: target.of(table).rows,
+        rows: target.progress(table).rows,
         took: started.elapsed(),
     });
     Ok(())
@@ -200,7 +200,7 @@ async fn compare(
     table: &'static Table,
     watch: &mut dyn FnMut(Step<'_>),
 ) -> Result<(), StoreError> {
-    let known = target.of(table);
+    let known = target.progress(table);
     if known.checked.is_some() {
         return Ok(());
     }

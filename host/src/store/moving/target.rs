@@ -168,7 +168,7 @@ impl Target {
         ))
     }
 
-    pub fn of(&self, table: &Table) -> TableProgress {
+    pub fn progress(&self, table: &Table) -> TableProgress {
         let known = self.progress.tables.get(table.name);
         known.cloned().unwrap_or_default()
     }
@@ -180,7 +180,7 @@ impl Target {
     ///
     /// The error of the database.
     pub async fn put(&mut self, table: &Table, page: &Page) -> Result<(), StoreError> {
-        let mut of = self.of(table);
+        let mut of = self.progress(table);
         of.rows += page.rows.len() as u64;
         of.replaced += page.replaced;
         of.last.clone_from(&page.last);
@@ -255,7 +255,7 @@ impl Target {
     ///
     /// The error of the database.
     pub async fn checked(&mut self, table: &Table, sum: &Sum) -> Result<(), StoreError> {
-        let mut of = self.of(table);
+        let mut of = self.progress(table);
         of.checked = Some(sum.text());
         self.progress.tables.insert(table.name.to_owned(), of);
         sqlx::query(NOTE)

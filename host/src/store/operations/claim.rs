@@ -244,7 +244,7 @@ async fn take(
         .iter()
         .map(|&(id, place)| args! { id, place, lease: lease.0, now, held_until_at: until })
         .collect();
-    let mut taken = tx.rows_each(&TAKE, &pieces, Taken::of).await?;
+    let mut taken = tx.rows_each(&TAKE, &pieces, Taken::from_row).await?;
     if taken.is_empty() {
         return Ok((Vec::new(), End::Undo));
     }
@@ -297,7 +297,7 @@ struct Taken {
 }
 
 impl Taken {
-    fn of(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn from_row(row: &Row<'_>) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,
             id: row.id("delivery_id")?,
@@ -351,9 +351,9 @@ pub async fn one(
             steps!(|tx| {
                 let lease = next_lease(tx).await?;
                 let args = args! { id, lease: lease.0, now, until };
-                let mut taken = tx.row(&TAKE_WAITING, &args, Taken::of).await?;
+                let mut taken = tx.row(&TAKE_WAITING, &args, Taken::from_row).await?;
                 if taken.is_none() {
-                    taken = tx.row(&TAKE_FINISHED, &args, Taken::of).await?;
+                    taken = tx.row(&TAKE_FINISHED, &args, Taken::from_row).await?;
                 }
                 let Some(taken) = taken else {
                     return Ok((None, End::Undo));
@@ -409,7 +409,7 @@ pub async fn failed(
                     until,
                     lease: lease.0,
                 };
-                let taken = tx.rows(&TAKE_FAILED, &args, Taken::of).await?;
+                let taken = tx.rows(&TAKE_FAILED, &args, Taken::from_row).await?;
                 if taken.is_empty() {
                     return Ok((Vec::new(), End::Undo));
                 }

@@ -4,12 +4,12 @@ use crate::domain::id::{ContactId, WorkspaceId};
 use crate::domain::row::Entity;
 use crate::store::StoreError;
 use crate::store::database::Database;
-use crate::store::gone::Gone;
 use crate::store::operations::tombstones;
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::sqlite::threads::End;
+use crate::store::tombstones::Removal;
 
 // Nothing can be attached to the contact until this transaction ends.
 static LOCK: Sql = sql("
@@ -100,7 +100,7 @@ pub async fn contact(
                 ] {
                     tx.run(sql, &args).await?;
                 }
-                let mut gone = Gone::default();
+                let mut gone = Removal::default();
                 gone.remove(Entity::Contacts, &[from.0]);
                 tombstones::bury(tx, workspace, &gone).await?;
                 Ok((true, End::Commit))

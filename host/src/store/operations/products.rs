@@ -11,12 +11,12 @@ use crate::domain::id::{ProductId, WorkspaceId};
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::database::Database;
-use crate::store::gone::Gone;
 use crate::store::operations::{stamp, tombstones};
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
 use crate::store::row::products::{By, Found, Sorted, change, product};
 use crate::store::sql::{Sql, Tx, args, sql, steps};
+use crate::store::tombstones::Removal;
 use crate::store::{
     ImportId, Imported, PlannedProduct, Product, ProductChanges, Removed, Scope, StoreError,
 };
@@ -205,7 +205,7 @@ pub async fn write<'a>(
         .await?
         .into_iter()
         .collect();
-    let sorted = Sorted::of(planned, &found, now);
+    let sorted = Sorted::new(planned, &found, now);
     let kept: Vec<_> = sorted
         .kept
         .iter()
@@ -346,7 +346,7 @@ pub async fn remove_named(
 
 /// Removes products of a workspace whose products are locked.
 async fn remove(tx: &mut Tx, workspace_id: WorkspaceId, gone: &[Uuid]) -> Result<(), StoreError> {
-    let mut products = Gone::default();
+    let mut products = Removal::default();
     products.remove(Entity::Products, gone);
     tombstones::bury(tx, workspace_id, &products).await?;
     let rows: Vec<_> = gone.iter().map(|&id| args! { workspace_id, id }).collect();

@@ -9,12 +9,12 @@ use crate::domain::id::{DealId, WorkspaceId};
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::database::Database;
-use crate::store::gone::Gone;
 use crate::store::operations::tombstones;
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
 use crate::store::schema;
 use crate::store::sql::{Arg, Sql, Tx, args, made, sql, steps};
+use crate::store::tombstones::Removal;
 use crate::store::{Erased, StoreError};
 
 /// Locks the rows whose column `by` names one of the ids. The workspace is checked, but not
@@ -177,7 +177,7 @@ pub async fn deals(
     }
     tx.run_each(&REMOVE_TICKETS, &rows_of(workspace, &whole))
         .await?;
-    let mut gone = Gone::default();
+    let mut gone = Removal::default();
     gone.remove(Entity::Deals, &deals);
     gone.remove(Entity::Tickets, &whole);
     gone.change(Entity::Conversations, &conversations);

@@ -10,12 +10,12 @@ use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::database::Database;
-use crate::store::gone::{Gone, Stamped};
 use crate::store::operations::stamp;
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
 use crate::store::sql::{Sql, Tx, args, sql, steps};
 use crate::store::sqlite::threads::End;
+use crate::store::tombstones::{Removal, Stamped};
 
 static BURY: Sql = sql("
 each (workspace_id uuid, entity number, cursor_us number, id uuid)
@@ -29,7 +29,7 @@ from each");
 pub async fn bury(
     tx: &mut Tx,
     workspace_id: WorkspaceId,
-    gone: &Gone,
+    gone: &Removal,
 ) -> Result<Vec<Stamped>, StoreError> {
     let first = stamp::allocate(tx, &gone.counts(workspace_id)).await?;
     let first = first.into_iter().map(|((_, of), first)| (of, first));

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::commit_status::{self, CommitStatus};
 use super::db::{Db, Rows, Trace, Transaction};
 use super::error;
-use super::outcome::{self, Outcome};
 use crate::clock::Clock;
 use crate::domain::id::{WorkspaceId, uuid_at};
 use crate::limits;
@@ -112,10 +112,10 @@ async fn once(
         Err(_) => too_late(),
     };
     tracing::warn!(error = %lost, batch = %trace.batch, "answer to a commit lost, looking up the commit status");
-    match outcome::find(db, &trace).await {
-        Outcome::Committed => Ok(written),
-        Outcome::Undone => Err(Failure::Again(lost)),
-        Outcome::Unknown => Err(Failure::Final(lost)),
+    match commit_status::find(db, &trace).await {
+        CommitStatus::Committed => Ok(written),
+        CommitStatus::Undone => Err(Failure::Again(lost)),
+        CommitStatus::Unknown => Err(Failure::Final(lost)),
     }
 }
 

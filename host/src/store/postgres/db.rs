@@ -19,11 +19,11 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, Postgres, Row as _
 use uuid::Uuid;
 
 use super::error;
-use super::reach::Reach;
+use super::health::Health;
 use super::server;
 use crate::domain::id::WorkspaceId;
 use crate::limits;
-use crate::store::seen::Seen;
+use crate::store::high_water::HighWater;
 use crate::store::{Pool, StoreError};
 
 /// The role of the service. It owns no table and cannot bypass a policy.
@@ -68,8 +68,8 @@ pub struct Db {
     /// requests.
     aside: PgPool,
     connections: u32,
-    reach: Arc<Reach>,
-    seen: Arc<Seen>,
+    reach: Arc<Health>,
+    seen: Arc<HighWater>,
 }
 
 /// Identifies a transaction whose commit status must be looked up because the answer to
@@ -106,7 +106,7 @@ impl Db {
     /// # Errors
     ///
     /// `Open` if the URL cannot be parsed or has an unknown parameter.
-    pub fn new(url: &str, connections: u32, seen: Arc<Seen>) -> Result<Self, StoreError> {
+    pub fn new(url: &str, connections: u32, seen: Arc<HighWater>) -> Result<Self, StoreError> {
         check_parameters(url)?;
         let options = PgConnectOptions::from_str(url)
             .map_err(|error| {
@@ -119,7 +119,7 @@ impl Db {
         let writers = limits::STORE_WRITERS.min(connections / 2).max(1);
         let readers = connections.saturating_sub(writers).max(1);
         let most = limits::STORE_ASKED_PER_CONNECTION.saturating_mul(readers as usize);
-        let reach = Arc::new(Reach::new(most));
+        let reach = Arc::new(Health::new(most));
         let pool_of = |most: u32, more: Option<&'static str>| {
             let known = Arc::clone(&reach);
             let kept = Arc::clone(&reach);
@@ -146,7 +146,7 @@ impl Db {
                         if let Some(more) = more {
                             connection.execute(more).await?;
                         }
-                        if let Some(server) = server::of(connection).await? {
+                        if let Some(server) = server::identity(connection).await? {
                             seen.connected(&server);
                         }
                         Ok(())
@@ -192,12 +192,12 @@ impl Db {
     }
 
     /// Returns the record of the store's last known state.
-    pub fn seen(&self) -> &Arc<Seen> {
+    pub fn seen(&self) -> &Arc<HighWater> {
         &self.seen
     }
 
     /// Returns whether the database can be reached, and its watch.
-    pub fn reach(&self) -> &Arc<Reach> {
+    pub fn reach(&self) -> &Arc<Health> {
         &self.reach
     }
 

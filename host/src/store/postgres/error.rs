@@ -5,7 +5,7 @@ use sqlx::postgres::PgDatabaseError;
 use crate::store::{Cause, StoreError};
 
 /// Classifies the server's code. Its first two characters are its class.
-pub fn of(error: sqlx::Error, code: &str) -> StoreError {
+pub fn from_sqlx(error: sqlx::Error, code: &str) -> StoreError {
     match code {
         // disk_full
         "53100" => StoreError::Full,

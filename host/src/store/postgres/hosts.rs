@@ -6,7 +6,7 @@ use sqlx::Row as _;
 
 use super::columns;
 use super::db::{Db, Rows};
-use super::reach::CHANNEL;
+use super::health::CHANNEL;
 use crate::domain::id::HostId;
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;

@@ -8,13 +8,13 @@
 
 pub(super) mod columns;
 mod commit;
+mod commit_status;
 mod db;
 pub(super) mod error;
+pub(super) mod health;
 pub(super) mod hosts;
 mod open;
-mod outcome;
 pub(super) mod rate;
-pub(super) mod reach;
 pub(super) mod run;
 mod server;
 
@@ -25,9 +25,9 @@ pub use self::db::HELLO;
 pub(super) use self::db::{Db, Rows, SCHEMA, Transaction};
 pub(super) use self::open::let_others_open;
 use super::database::Database;
+use super::high_water::HighWater;
 use super::operations;
 use super::roles::DatabaseStore;
-use super::seen::Seen;
 use super::sql::Dialect;
 use super::{Store, StoreError};
 use crate::clock::SharedClock;
@@ -43,7 +43,7 @@ pub async fn open(
     connections: u32,
     clock: SharedClock,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(open_seen(url, connections, clock, Seen::nothing()).await?)
+    Ok(open_seen(url, connections, clock, HighWater::nothing()).await?)
 }
 
 /// Opens the store and compares it with the record of its last known state.
@@ -51,7 +51,7 @@ pub(super) async fn open_seen(
     url: &str,
     connections: u32,
     clock: SharedClock,
-    seen: Arc<Seen>,
+    seen: Arc<HighWater>,
 ) -> Result<Arc<DatabaseStore>, StoreError> {
     let db = Arc::new(Db::new(url, connections, Arc::clone(&seen))?);
     let id = open::prepare(&db, clock.as_ref()).await?;
@@ -65,7 +65,7 @@ pub(super) async fn open_seen(
 /// Returns a connection as the owner of the tables, with the schema up to date. Until it
 /// is closed or [`let_others_open`] is called, other hosts wait with opening the store.
 pub(super) async fn owner(url: &str) -> Result<sqlx::postgres::PgConnection, StoreError> {
-    open::bring_up_to_date(&Db::new(url, 1, Seen::nothing())?).await
+    open::bring_up_to_date(&Db::new(url, 1, HighWater::nothing())?).await
 }
 
 /// Returns every statement by its area. For tests that run them against a server.
@@ -81,8 +81,8 @@ pub fn statements() -> Vec<(&'static str, &'static str)> {
 const STATEMENTS: &[(&str, &[&str])] = &[
     ("hosts", hosts::SQL),
     ("open", open::SQL),
-    ("outcome", outcome::SQL),
+    ("commit_status", commit_status::SQL),
     ("rate", rate::SQL),
-    ("reach", reach::SQL),
+    ("health", health::SQL),
     ("server", server::SQL),
 ];

@@ -15,8 +15,8 @@ use crate::clock::Clock;
 use crate::domain::id::uuid_at;
 use crate::limits;
 use crate::store::StoreError;
+use crate::store::high_water::Mark;
 use crate::store::migrations::POSTGRES as MIGRATIONS;
-use crate::store::seen::Sight;
 
 /// The schema version of a database with the first migration. Versions from before the first
 /// release counted from 1 and had other columns.
@@ -129,11 +129,11 @@ pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
 /// # Errors
 ///
 /// `Unavailable` if the database does not answer.
-pub async fn look(db: &Db, store: Uuid) -> Result<(Sight, Option<String>), StoreError> {
+pub async fn look(db: &Db, store: Uuid) -> Result<(Mark, Option<String>), StoreError> {
     let mut connection = db.pool().acquire().await?;
-    let server = server::of(&mut connection).await?;
+    let server = server::identity(&mut connection).await?;
     let row = sqlx::query(LOOK).fetch_one(&mut *connection).await?;
-    let sight = Sight {
+    let sight = Mark {
         store,
         server: server.unwrap_or_default(),
         newest: row.try_get("newest")?,

@@ -27,7 +27,7 @@ pub fn set(row: &impl Columns) -> Result<MetricSet, StoreError> {
 /// Reads a build with the clock of the feed that it follows. The clock is 0 if there is none.
 pub fn place(row: &impl Columns) -> Result<Place, StoreError> {
     Ok(Place {
-        state: row.word("rollup_builds", "state", BuildState::of)?,
+        state: row.word("rollup_builds", "state", BuildState::from_text)?,
         after: row.number("after_us")?,
         began: row.number("began_us")?,
         step: row.number("step")?,
@@ -53,9 +53,9 @@ pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> 
                 met.push(row.time_if(6 + place)?.is_some());
             }
             Ok::<_, StoreError>(Counted {
-                slot: Slot::of(began),
-                key: Key::of(row.text_if(4)?, row.number_if(5)?, row.text_if(6)?),
-                measured: Measured::of(&met),
+                slot: Slot::containing(began),
+                key: Key::new(row.text_if(4)?, row.number_if(5)?, row.text_if(6)?),
+                measured: Measured::from_flags(&met),
             })
         })
         .transpose()?;
@@ -68,7 +68,7 @@ pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> 
 
 /// Reads a key and its number, `key`. '' and 0 stand for none.
 pub fn key(row: &impl Columns) -> Result<(i64, Key), StoreError> {
-    let key = Key::of(
+    let key = Key::new(
         row.text_if("agent_type")?,
         row.number_if("agent_id")?,
         row.text_if("source")?,

@@ -15,7 +15,7 @@ pub fn connection(row: &impl Columns) -> Result<Connection, StoreError> {
     Ok(Connection {
         id: row.text_id("id")?,
         workspace: row.id("workspace_id")?,
-        kind: row.word("connections", "kind", ConnectionKind::of)?,
+        kind: row.word("connections", "kind", ConnectionKind::from_text)?,
         partner: row.id_if("partner_id")?,
         name: row.text("name")?,
         plugin: row.text("plugin")?,

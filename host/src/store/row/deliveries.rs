@@ -59,9 +59,9 @@ pub fn item(row: &impl Columns) -> Result<ItemOutcome, StoreError> {
 }
 
 pub fn status(row: &impl Columns) -> Result<DeliveryStatus, StoreError> {
-    row.word("deliveries", "status", DeliveryStatus::of)
+    row.word("deliveries", "status", DeliveryStatus::from_text)
 }
 
 pub fn item_status(row: &impl Columns) -> Result<ItemStatus, StoreError> {
-    row.word("items", "status", ItemStatus::of)
+    row.word("items", "status", ItemStatus::from_text)
 }

@@ -19,7 +19,7 @@ pub fn view(row: &impl Columns) -> Result<TicketView, StoreError> {
         .transpose()?;
     Ok(TicketView {
         id: row.id("id")?,
-        status: row.word("tickets", "status", Status::of)?,
+        status: row.word("tickets", "status", Status::from_text)?,
         conversation_id: row.id_if("conversation_id")?,
         deal_id: row.id_if("deal_id")?,
         person: person(row)?,

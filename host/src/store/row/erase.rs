@@ -9,7 +9,7 @@ pub fn erasure(row: &impl Columns) -> Result<Erasure, StoreError> {
         id: row.id("id")?,
         workspace_id: row.id("workspace_id")?,
         contact_id: row.id("contact_id")?,
-        found_by: row.word("erasures", "found_by", FoundBy::of)?,
+        found_by: row.word("erasures", "found_by", FoundBy::from_text)?,
         key_id: row.id("key_id")?,
         began_at: row.time("began_at")?,
         done_at: row.time_if("done_at")?,
@@ -54,7 +54,7 @@ pub fn erased_raw(row: &impl Columns) -> Result<Erased, StoreError> {
 pub fn standing(row: &impl Columns) -> Result<StandingDelivery, StoreError> {
     Ok(StandingDelivery {
         id: row.id("id")?,
-        status: row.word("deliveries", "status", DeliveryStatus::of)?,
+        status: row.word("deliveries", "status", DeliveryStatus::from_text)?,
         is_shared: row.flag("shared")?,
         is_pending: row.flag("pending")?,
     })

@@ -23,13 +23,13 @@ pub fn caller(row: &impl Columns) -> Result<Caller, StoreError> {
         }),
         None => None,
     };
-    Ok(Caller::of(key, workspace, partner))
+    Ok(Caller::new(key, workspace, partner))
 }
 
 pub fn record(row: &impl Columns) -> Result<KeyRecord, StoreError> {
     Ok(KeyRecord {
         id: row.id("key_id")?,
-        kind: row.word("keys", "kind", KeyKind::of)?,
+        kind: row.word("keys", "kind", KeyKind::from_text)?,
         workspace: row.id_if("key_workspace_id")?,
         partner: row.id_if("partner_id")?,
         label: row.text("label")?,

@@ -99,7 +99,7 @@ pub fn send(row: &impl Columns) -> Result<Send, StoreError> {
         connection: row.text_id("connection_id")?,
         recipient: row.text("recipient")?,
         payload: row.text("payload")?,
-        state: row.word("sends", "state", SendState::of)?,
+        state: row.word("sends", "state", SendState::from_text)?,
         attempts: row.number("attempts")?,
         due_at: row.time_if("due_at")?,
         until: row.time("until_at")?,

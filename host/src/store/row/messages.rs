@@ -18,7 +18,7 @@ pub fn held_send(row: &impl Columns, lease: Lease) -> Result<HeldSend, StoreErro
         payload: row.text("payload")?,
         attempts: row.number("attempts")?,
         until: row.time("until_at")?,
-        was_sending: row.word("sends", "state", SendState::of)? == SendState::Sending,
+        was_sending: row.word("sends", "state", SendState::from_text)? == SendState::Sending,
         held_until: row.time_if("held_until_at")?,
         is_banned: row.flag("banned")?,
     })

@@ -79,7 +79,7 @@ pub struct Sorted<'a> {
 impl<'a> Sorted<'a> {
     /// Sorts the planned products. `found` holds the stored ones. If an external id is repeated in
     /// the plan, its last entry counts.
-    pub fn of(planned: &'a [PlannedProduct], found: &HashMap<String, Found>, now: Micros) -> Self {
+    pub fn new(planned: &'a [PlannedProduct], found: &HashMap<String, Found>, now: Micros) -> Self {
         let mut last = HashMap::with_capacity(planned.len());
         for (place, product) in planned.iter().enumerate() {
             last.insert(product.external_id.as_str(), place);

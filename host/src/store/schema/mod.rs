@@ -329,7 +329,7 @@ pub fn removed_with(column: &'static str) -> Vec<Sql> {
         .iter()
         .filter(|table| table.ends.contains(&Ends::With(column)));
     tables
-        .map(|table| Sql::of(table.remove_with(column)))
+        .map(|table| Sql::from_text(table.remove_with(column)))
         .collect()
 }
 
@@ -340,7 +340,7 @@ pub fn removed_past() -> Vec<Sql> {
             Ends::At(column) => Some(*column),
             Ends::With(_) => None,
         });
-        times.map(|column| Sql::of(table.remove_past(column)))
+        times.map(|column| Sql::from_text(table.remove_past(column)))
     });
     times.collect()
 }

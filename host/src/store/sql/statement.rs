@@ -63,7 +63,7 @@ pub const fn made(text: fn() -> String) -> Sql {
 
 impl Sql {
     /// Returns a statement with this text, for statements whose number is only known at run time.
-    pub fn of(text: String) -> Self {
+    pub fn from_text(text: String) -> Self {
         Self::new(Source::Given(text))
     }
 
@@ -103,8 +103,8 @@ impl Sql {
                 }
             };
             match dialect {
-                Dialect::Sqlite => Text::of(&text, '?', each),
-                Dialect::Postgres => Text::of(&text, '$', each),
+                Dialect::Sqlite => Text::new(&text, '?', each),
+                Dialect::Postgres => Text::new(&text, '$', each),
             }
         })
     }
@@ -113,7 +113,7 @@ impl Sql {
 impl Together {
     /// Joins statements. Each reads its rows from `each` and returns none. Keep their number small:
     /// there is a text for every subset of them.
-    pub fn of(statements: Vec<&'static Sql>) -> Self {
+    pub fn new(statements: Vec<&'static Sql>) -> Self {
         let selections = 1_usize << statements.len();
         Self {
             statements,
@@ -144,7 +144,7 @@ impl Together {
                 counts.push(format!("(select count(*) from part_{place})"));
             }
             let text = format!("with {}\nselect {}", parts.join(", "), counts.join(", "));
-            Text::of(&text, '$', each)
+            Text::new(&text, '$', each)
         })
     }
 }
@@ -175,7 +175,7 @@ fn columns_of_each(text: &str) -> Option<(Vec<(&str, Kind)>, &str)> {
     let (columns, rest) = text.trim_start().strip_prefix("each (")?.split_once(')')?;
     let columns = columns.split(',').map(|column| {
         let (name, kind) = column.trim().split_once(' ').unwrap_or((column, ""));
-        let kind = Kind::of(kind)
+        let kind = Kind::from_text(kind)
             .unwrap_or_else(|| panic!("column `{column}` has an unknown kind: {text}"));
         (name, kind)
     });
@@ -231,7 +231,7 @@ fn with(text: &str, each: &str) -> String {
 
 impl Text {
     /// Numbers the parameters. A repeated name keeps its number.
-    fn of(text: &str, mark: char, each: Vec<Vec<(String, Kind)>>) -> Self {
+    fn new(text: &str, mark: char, each: Vec<Vec<(String, Kind)>>) -> Self {
         let mut sql = String::with_capacity(text.len());
         let mut names: Vec<String> = Vec::new();
         let mut rest = text;

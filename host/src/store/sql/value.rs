@@ -29,7 +29,7 @@ pub enum Kind {
 
 impl Kind {
     /// Returns the kind that a statement names with this word.
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn from_text(word: &str) -> Option<Self> {
         const ALL: [Kind; 7] = [
             Kind::Uuid,
             Kind::Text,

@@ -106,7 +106,7 @@ fn keep_moving(opening: &Opening, commits: &Commits) {
     while (is_large(&log) || commits.past(seen)) && commits.rest(rest) {
         let began = Instant::now();
         let now = commits.count();
-        let done = Mover::of(&mut mover, opening).and_then(|mover| {
+        let done = Mover::running(&mut mover, opening).and_then(|mover| {
             if now == seen {
                 // Truncating a large file takes a while, so it is not done while there
                 // are writes.
@@ -183,7 +183,7 @@ impl Mover {
     }
 
     /// Returns the connection, opening one if there is none.
-    fn of<'m>(mover: &'m mut Option<Self>, opening: &Opening) -> Result<&'m Self, StoreError> {
+    fn running<'m>(mover: &'m mut Option<Self>, opening: &Opening) -> Result<&'m Self, StoreError> {
         match mover {
             Some(mover) => Ok(mover),
             none => Ok(none.insert(Self::open(opening)?)),

@@ -10,14 +10,14 @@ use super::connections::{self, Opening};
 use super::threads::{self, End, Length, Steps, Threads, ending};
 use crate::clock::SharedClock;
 use crate::store::StoreError;
-use crate::store::seen::Seen;
+use crate::store::high_water::HighWater;
 use crate::store::sql::{Tx, steps};
 
 pub struct Db {
     opening: Opening,
     writing: Threads,
     reading: Threads,
-    seen: Arc<Seen>,
+    seen: Arc<HighWater>,
     commits: Arc<Commits>,
     alone: Alone,
     /// While this lock is held, no other process opens the file.
@@ -26,7 +26,7 @@ pub struct Db {
 
 impl Db {
     /// The first write opens the file, and creates it if it does not exist.
-    pub fn open(file: &Path, lock: File, clock: SharedClock, seen: Arc<Seen>) -> Self {
+    pub fn open(file: &Path, lock: File, clock: SharedClock, seen: Arc<HighWater>) -> Self {
         let opening = Opening::to_write(file.to_owned(), Arc::clone(&clock));
         let to_read = Opening::to_read(file.to_owned(), clock);
         let commits = Arc::new(Commits::default());

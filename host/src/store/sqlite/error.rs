@@ -7,7 +7,7 @@ use crate::store::{Cause, StoreError};
 /// Classifies an extended error code. A write that fails for lack of space gives FULL, or
 /// an error that the shared-memory file cannot grow. Any other failed write is a fault of
 /// the device.
-pub fn of(code: i32, cause: Cause) -> StoreError {
+pub fn from_code(code: i32, cause: Cause) -> StoreError {
     match (code, code & 0xff) {
         (ffi::SQLITE_FULL | ffi::SQLITE_IOERR_SHMSIZE, _) => StoreError::Full,
         (

@@ -20,8 +20,8 @@ pub(super) use self::db::Db;
 pub(super) use self::open::{alone, leave};
 use super::StoreError;
 use super::database::Database;
+use super::high_water::{HighWater, Mark};
 use super::roles::DatabaseStore;
-use super::seen::{Seen, Sight};
 use crate::clock::SharedClock;
 
 /// Opens the store in this file, and creates it if it does not exist. The log and a lock
@@ -31,14 +31,14 @@ use crate::clock::SharedClock;
 ///
 /// `Open` if another process has the file or its schema cannot be used.
 pub async fn open(path: &Path, clock: SharedClock) -> Result<Arc<DatabaseStore>, StoreError> {
-    open_seen(path, clock, Seen::nothing()).await
+    open_seen(path, clock, HighWater::nothing()).await
 }
 
 /// Opens the store and compares it with the record of its last known state.
 pub(super) async fn open_seen(
     path: &Path,
     clock: SharedClock,
-    seen: Arc<Seen>,
+    seen: Arc<HighWater>,
 ) -> Result<Arc<DatabaseStore>, StoreError> {
     let lock = open::lock(path)?;
     open::refuse_foreign_log(path)?;
@@ -46,7 +46,7 @@ pub(super) async fn open_seen(
     open::refuse_other_version(path)?;
     let db = Arc::new(Db::open(path, lock, Arc::clone(&clock), Arc::clone(&seen)));
     let id = open::prepare(&db, clock.as_ref()).await?;
-    let sight = Sight {
+    let sight = Mark {
         store: id,
         server: String::new(),
         newest: open::newest(&db).await?,

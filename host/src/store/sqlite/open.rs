@@ -18,8 +18,8 @@ use crate::clock::{Clock, SystemClock};
 use crate::domain::id::uuid_at;
 use crate::limits;
 use crate::store::StoreError;
+use crate::store::high_water::HighWater;
 use crate::store::migrations::SQLITE as MIGRATIONS;
-use crate::store::seen::Seen;
 use crate::store::sql::steps;
 
 /// The schema version of a file with the first migration. Versions from before the first
@@ -299,7 +299,7 @@ pub async fn newest(db: &Db) -> Result<i64, StoreError> {
 }
 
 /// Records the newest stamp from time to time. Ends with the store.
-pub async fn keep_noting(db: Weak<Db>, seen: Arc<Seen>) {
+pub async fn keep_noting(db: Weak<Db>, seen: Arc<HighWater>) {
     let mut noted = None;
     let mut tick = tokio::time::interval(Duration::from_secs(limits::SEEN_EVERY_SECONDS));
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

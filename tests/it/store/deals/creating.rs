@@ -31,6 +31,19 @@ fn new_deal(world: &World, by: ByPartner) -> NewDeal {
         props: object(json!({"source": "crm", "conversionIdentifier": "spring"})),
         message: None,
         idempotency: None,
+        answer: deal_answer,
+    }
+}
+
+fn deal_answer(created: &CreatedDeal) -> StoredAnswer {
+    let (conversation, message) = created.begun.unzip();
+    StoredAnswer {
+        status: 201,
+        headers: message
+            .map(|message| ("x-message-id".to_owned(), message.to_string()))
+            .into_iter()
+            .collect(),
+        body: json!({"dealId": created.id, "conversationId": conversation}).to_string(),
     }
 }
 
@@ -77,10 +90,7 @@ pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world:
     };
     let id = new.id;
     let made = create(world, new).await;
-    assert_eq!(
-        body(&made),
-        json!({"success": true, "dealId": id, "conversationId": null})
-    );
+    assert_eq!(body(&made), json!({"dealId": id, "conversationId": null}));
     let row = world.deal(id).await;
     assert_eq!(row["status"], "open");
     assert_eq!(row["stage_code"], "in_qualification");

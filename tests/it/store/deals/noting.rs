@@ -19,6 +19,16 @@ fn note(world: &World, by: ByPartner, deal: DealId, subject: &str) -> NewDealLog
         description: Some("all of it".to_owned()),
         metadata: object(json!({"salesPrice": "100.00"})),
         idempotency: None,
+        answer: note_answer,
+    }
+}
+
+pub fn note_answer(created: &CreatedDealLog) -> StoredAnswer {
+    StoredAnswer {
+        status: 201,
+        headers: Vec::new(),
+        body: json!({"id": created.id, "dealId": created.deal, "createdAt": created.created_at})
+            .to_string(),
     }
 }
 

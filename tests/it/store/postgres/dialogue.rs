@@ -245,7 +245,7 @@ async fn a_send_is_held_by_one_host_at_a_time() {
                 let mut begun = Vec::new();
                 loop {
                     let jobs = host
-                        .claim(&leadhost::store::Turns::of(7), now, until)
+                        .claim(&leadhost::store::Turns::new(7), now, until)
                         .await
                         .expect("it claims");
                     if jobs.is_empty() {
@@ -283,7 +283,7 @@ async fn a_send_is_held_by_one_host_at_a_time() {
     // Both hosts' workers die in the middle of their calls.
     let later = until.plus(Micros::SECOND);
     let again = later.plus(Micros::MINUTE);
-    let turns = leadhost::store::Turns::of(100);
+    let turns = leadhost::store::Turns::new(100);
     let (one, other) = tokio::join!(
         hosts[0].claim(&turns, later, again),
         hosts[1].claim(&turns, later, again),

@@ -383,8 +383,8 @@ async fn rows_of_another_workspace_are_not_counted() {
         buckets: vec![(
             Day(0),
             Slots {
-                from: Slot::of(world.now().plus(-Micros::DAY)),
-                to: Slot::of(world.now().plus(Micros::DAY)),
+                from: Slot::containing(world.now().plus(-Micros::DAY)),
+                to: Slot::containing(world.now().plus(Micros::DAY)),
             },
         )],
     };

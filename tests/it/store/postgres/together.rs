@@ -82,7 +82,7 @@ async fn activations_at_once_have_generations_of_their_own() {
 
 fn plugin(wasm: &[u8]) -> PluginRecord {
     PluginRecord {
-        digest: Digest::of(wasm),
+        digest: Digest::compute(wasm),
         description: Description {
             name: "form".to_owned(),
             version: "1.0.0".to_owned(),

@@ -366,7 +366,7 @@ pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
             Day(0),
             Slots {
                 from: Slot(0),
-                to: Slot::of(world.now().plus(Micros::DAY)),
+                to: Slot::containing(world.now().plus(Micros::DAY)),
             },
         )],
     };

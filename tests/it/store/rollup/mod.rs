@@ -250,7 +250,7 @@ pub async fn counted_anew(world: &World, zone: &str) -> Table {
             continue;
         }
         let text = |name: &str| row[name].as_str().map(str::to_owned);
-        let key = Key::of(text("agent_type"), row["agent_id"].as_i64(), text("source"));
+        let key = Key::new(text("agent_type"), row["agent_id"].as_i64(), text("source"));
         let met = [
             true,
             time_of(&row, "answered_at").is_some(),
@@ -259,7 +259,7 @@ pub async fn counted_anew(world: &World, zone: &str) -> Table {
             time_of(&row, "transferred_at").is_some(),
         ];
         let counts = table.entry((rules.day_of(began), key)).or_default();
-        add(counts, &Measured::of(&met).counts(), 1);
+        add(counts, &Measured::from_flags(&met).counts(), 1);
     }
     table
 }

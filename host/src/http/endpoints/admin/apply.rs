@@ -1,5 +1,5 @@
-//! `POST /admin/v1/apply?dryRun=`: a workspace file as JSON. 422 lists every
-//! problem; nothing is changed then.
+//! `POST /admin/v1/apply?dryRun=`: applies a workspace file, sent as JSON. 422 lists every
+//! problem, and then nothing is changed.
 
 use std::sync::Arc;
 
@@ -14,11 +14,14 @@ use crate::http::reply::{self, Reply};
 use crate::pipeline;
 use crate::pipeline::apply::ApplyError;
 
+/// # Errors
+///
+/// The body is not JSON, the file has problems, or the store fails.
 pub async fn apply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     let dry_run = flag(call, "dryRun")?;
     let file: Value = read_json(call, body).await?;
     let http = Arc::clone(call.http);
-    // To its end, also when the operator hangs up: keys are made after the commit.
+    // Runs to its end even if the operator hangs up: keys are made after the commit.
     let applied = call
         .http
         .core
@@ -30,7 +33,7 @@ pub async fn apply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     Ok(reply::json(StatusCode::OK, &report)?)
 }
 
-/// Why something declared was not applied.
+/// Returns the error for declarations that were not applied.
 pub fn refused(error: ApplyError) -> ApiError {
     let message = error.to_string();
     match error {

@@ -1,6 +1,6 @@
-//! `GET /admin/v1/deals/{id}?workspace=`: what happened to a deal, newest first: who
-//! changed what, and what partners noted. Partners and keys are named as long as
-//! they are there. Without `workspace` every workspace is asked for it.
+//! `GET /admin/v1/deals/{id}?workspace=`: the history of a deal, newest first: who changed
+//! what, and what partners noted. Partners and keys are named as long as they exist. Without
+//! `workspace` every workspace is searched.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,10 @@ use crate::http::reply::{self, Reply};
 use crate::limits;
 use crate::store::{ChangedBy, DealPast, Store, StoreError};
 
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such deal or workspace, and [`ApiError::Store`] if the
+/// store cannot be read.
 pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     let missing = || ApiError::NotFound(format!("There is no deal `{id}`."));
     let deal: DealId = id.parse().map_err(|_| missing())?;
@@ -51,8 +55,13 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     )?)
 }
 
-/// `DELETE /admin/v1/deals/{id}?workspace=`: the deal is gone, with its history and
-/// notes. Its contact stays, and so does its lead's key: a repeat brings it not back.
+/// `DELETE /admin/v1/deals/{id}?workspace=`: removes the deal with its history and notes. Its
+/// contact stays, and so does its lead's dedupe key: a repeat does not restore it.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such deal or workspace, and [`ApiError::Store`] if the
+/// store fails.
 pub async fn remove(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     let missing = || ApiError::NotFound(format!("There is no deal `{id}`."));
     let deal: DealId = id.parse().map_err(|_| missing())?;
@@ -70,7 +79,7 @@ pub async fn remove(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     Err(missing())
 }
 
-/// The deal's past, and the workspace that it is of.
+/// Returns the deal's history and its workspace.
 async fn find(
     store: &dyn Store,
     among: Vec<Workspace>,
@@ -87,10 +96,10 @@ async fn find(
     Ok(None)
 }
 
-/// How people call partners and keys.
+/// The names that people use for partners and keys.
 struct Names {
     partners: BTreeMap<PartnerId, String>,
-    /// The label, and the hint beside it.
+    /// The label and its hint.
     keys: BTreeMap<KeyId, String>,
 }
 
@@ -108,7 +117,7 @@ impl Names {
         })
     }
 
-    /// The row with the names of who did it.
+    /// Returns the row with the names of its author.
     fn add(&self, row: &impl Serialize, partner: PartnerId, key: KeyId) -> Result<Value, ApiError> {
         let mut shown = value(row)?;
         shown["partner"] = json!(self.partners.get(&partner));

@@ -1,10 +1,9 @@
-//! `/admin/v1/...` on the admin surface: what operators do. A path may hold a
-//! name instead of an id, percent-encoded.
+//! `/admin/v1/...` on the admin surface: the operations of operators. A path may contain a
+//! percent-encoded name instead of an id.
 //!
-//! The surface is for loopback, and a browser on the same machine is on
-//! loopback too: a page whose name was rebound to this address is turned away
-//! by the Host header. Work that takes long, or that must not stop half-way,
-//! goes on when the operator hangs up.
+//! The surface is meant for loopback, and a browser on the same machine is on loopback too. A
+//! page that rebinds its own name to this address is refused by its Host header. Work that
+//! takes long, or that must not stop half-way, continues when the operator hangs up.
 
 mod apply;
 mod connections;
@@ -35,6 +34,9 @@ use crate::http::reply::Reply;
 use crate::http::route::AdminRoute;
 use crate::limits;
 
+/// # Errors
+///
+/// [`ApiError::Forbidden`] for a foreign Host header, and the errors of the operation.
 pub async fn run(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -62,23 +64,17 @@ pub async fn run(
         AdminRoute::ReplayDelivery { id } => {
             deliveries::replay::replay(call, &decoded(id), body).await
         }
-        AdminRoute::ListConnections => connections::list::list(call).await,
+        AdminRoute::ListConnections => connections::list(call).await,
         AdminRoute::PauseConnection { which } => {
-            connections::pause::pause(call, &decoded(which), body).await
+            connections::pause(call, &decoded(which), body).await
         }
-        AdminRoute::ResumeConnection { which } => {
-            connections::resume::resume(call, &decoded(which)).await
-        }
-        AdminRoute::ListInstances => instances::list::list(call).await,
-        AdminRoute::ShowInstance { which } => instances::show::show(call, &decoded(which)).await,
-        AdminRoute::PauseInstance { which } => {
-            instances::pause::pause(call, &decoded(which), body).await
-        }
-        AdminRoute::ResumeInstance { which } => {
-            instances::resume::resume(call, &decoded(which)).await
-        }
+        AdminRoute::ResumeConnection { which } => connections::resume(call, &decoded(which)).await,
+        AdminRoute::ListInstances => instances::list(call).await,
+        AdminRoute::ShowInstance { which } => instances::show(call, &decoded(which)).await,
+        AdminRoute::PauseInstance { which } => instances::pause(call, &decoded(which), body).await,
+        AdminRoute::ResumeInstance { which } => instances::resume(call, &decoded(which)).await,
         AdminRoute::SyncTemplates { which } => {
-            instances::sync_templates::sync(call, &decoded(which)).await
+            instances::sync_templates(call, &decoded(which)).await
         }
         AdminRoute::ListOutbox => outbox::list::list(call).await,
         AdminRoute::PlayReply => outbox::reply::reply(call, body).await,
@@ -113,7 +109,7 @@ pub async fn run(
     }
 }
 
-/// The Host header names an address, this machine, or what the configuration says.
+/// Checks that the Host header names an address, this machine, or the configured name.
 fn check_host(call: &Call<'_>) -> Result<(), ApiError> {
     let host = call
         .head
@@ -151,7 +147,7 @@ fn decoded(segment: &str) -> Cow<'_, str> {
     percent_decode_str(segment).decode_utf8_lossy()
 }
 
-/// The only one with this name; each comes with its workspace and its own name.
+/// Returns the only item with this name. Each item comes with its workspace and its own name.
 fn only<T>(
     what: &str,
     text: &str,
@@ -162,7 +158,7 @@ fn only<T>(
         .collect();
     match found.len() {
         0 => Err(ApiError::NotFound(format!(
-            "There is no {what} `{text}`; `leadhost {what} list` shows those that there are."
+            "There is no {what} `{text}`; `leadhost {what} list` shows those that exist."
         ))),
         1 => Ok(found.remove(0).2),
         _ => {
@@ -180,7 +176,7 @@ fn only<T>(
     }
 }
 
-/// A JSON body; an empty one counts as an empty object.
+/// Reads a JSON body. An empty body counts as an empty object.
 async fn read_json<T: DeserializeOwned>(call: &Call<'_>, body: Unread) -> Result<T, ApiError> {
     json::refuse_compressed(&call.head.headers)?;
     let body = body.read(call.http, limits::ADMIN_BODY_BYTES).await?;
@@ -193,16 +189,16 @@ async fn read_json<T: DeserializeOwned>(call: &Call<'_>, body: Unread) -> Result
         let what = if error.is_data() {
             "not as expected"
         } else {
-            "no JSON"
+            "not JSON"
         };
         ApiError::BadRequest(format!("The body is {what}: {error}."))
     })
 }
 
-/// Rows of a page that nobody says more of.
+/// The rows of a page if the request gives no `limit`.
 const PAGE: u32 = 50;
 
-/// The `limit` of a list that comes in pages.
+/// Reads the `limit` of a paged list.
 fn page_limit(query: &Query<'_>) -> Result<u32, ApiError> {
     let Some(text) = query.filled(&["limit"]) else {
         return Ok(PAGE);
@@ -213,12 +209,13 @@ fn page_limit(query: &Query<'_>) -> Result<u32, ApiError> {
     Ok(limit.clamp(1, limits::DELIVERIES_PER_PAGE))
 }
 
-/// The row before which the next page begins: a page that is not full is the last.
+/// Returns the row before which the next page begins, or `None` if the page is not full and so
+/// the last.
 fn last_of_full<T>(rows: &[T], limit: u32) -> Option<&T> {
     rows.last().filter(|_| rows.len() >= limit as usize)
 }
 
-/// A yes or no of the query; absent is no.
+/// Reads a boolean of the query. Absent means false.
 fn flag(call: &Call<'_>, name: &str) -> Result<bool, ApiError> {
     match call.query().get(name) {
         None | Some("" | "false") => Ok(false),
@@ -234,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_was_rebound_to_this_address_is_not_ours() {
+    fn a_host_name_rebound_to_this_address_is_refused() {
         let check = |host: &str, expect: bool| {
             assert_eq!(is_own(host, "admin.internal:8081"), expect, "{host}");
         };

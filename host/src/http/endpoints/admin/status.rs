@@ -1,4 +1,4 @@
-//! `GET /admin/v1/status`: what runs and what waits.
+//! `GET /admin/v1/status`: what is running and what is waiting.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -11,6 +11,9 @@ use crate::http::reply::{self, Reply};
 use crate::http::state::Http;
 use crate::pipeline::fleet;
 
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
 pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
     let http = call.http;
     let backlog = http.core.store.backlog().await?;
@@ -55,12 +58,13 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
     )?)
 }
 
-/// How old what each metric set shows is. What cannot be told hides nothing else.
+/// Returns the freshness of each metric set. If it cannot be read, the rest of the status is
+/// still shown.
 async fn analytics(http: &Http) -> Vec<Value> {
     let rollups = match http.core.store.rollup_status().await {
         Ok(rollups) => rollups,
         Err(error) => {
-            tracing::warn!(%error, "how old analytics is cannot be told");
+            tracing::warn!(%error, "freshness of analytics not read");
             Vec::new()
         }
     };

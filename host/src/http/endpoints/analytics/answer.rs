@@ -1,12 +1,12 @@
-//! An answer as JSON, written into one buffer: rows have no values of their own on
-//! the way, and what is alike in many of them is written out once.
+//! Writes an answer as JSON into one buffer. Rows are not built as values first, and members
+//! that many rows share are serialised once.
 
 use super::Fresh;
 use super::fold::{Table, Value};
 use super::query::{Dimension, Question};
 use crate::domain::zone::Day;
 
-/// The whole answer, or its rows as lines and then all that is no row.
+/// Writes the whole answer, or its rows as lines followed by everything else.
 pub fn write(question: &Question, table: &Table, fresh: Fresh, in_lines: bool) -> Vec<u8> {
     let measures = question.set.measures();
     let groups: Vec<Vec<u8>> = table
@@ -60,7 +60,7 @@ pub fn write(question: &Question, table: &Table, fresh: Fresh, in_lines: bool) -
     body
 }
 
-/// What is no row, but their number.
+/// Writes everything but the rows and their count.
 fn head(body: &mut Vec<u8>, question: &Question, fresh: Fresh) {
     let group_by: Vec<_> = question.group_by.iter().map(|one| one.as_str()).collect();
     member(body, "\"granularity\":", question.granularity.as_str());
@@ -77,7 +77,7 @@ fn member(body: &mut Vec<u8>, name: &str, value: &(impl serde::Serialize + ?Size
     json(body, value);
 }
 
-/// The dimensions of a row, each after a comma.
+/// Writes the dimensions of a row, each after a comma.
 fn members(group_by: &[Dimension], group: &[Value]) -> Vec<u8> {
     let mut members = Vec::new();
     for (dimension, value) in group_by.iter().zip(group) {

@@ -1,9 +1,9 @@
-//! From counts by day and key to the rows of an answer: by period and by the
-//! dimensions that were asked for.
+//! Folds counts by day and key into the rows of an answer, by period and by the requested
+//! dimensions.
 //!
-//! Keys become numbers of groups once, in the order of the answer; counts are then
-//! added by number, period after period, so that a count costs an addition and
-//! nothing is made for it.
+//! Each key is mapped once to the number of its group, in the order of the answer. Counts are
+//! then added by number, period after period, so that a count costs one addition and no
+//! allocation.
 
 use super::query::{Dimension, Question};
 use crate::domain::analytics::{Counts, Key, add};
@@ -14,16 +14,16 @@ use crate::store::{Cell, Cells};
 /// The rows of an answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What rows are told apart by beside their period, in the order of the answer.
+    /// The groups that distinguish rows besides their period, in the order of the answer.
     pub groups: Vec<Group>,
-    /// By period, then by group; none is without counts.
+    /// By period, then by group. Rows without counts are left out.
     pub rows: Vec<Row>,
 }
 
-/// The values of the dimensions in the order in which they were asked for.
+/// The values of the dimensions, in the order of the request.
 pub type Group = Vec<Value>;
 
-/// The order is that of rows: none first, numbers as numbers.
+/// Ordered as rows are: no value first, numbers numerically.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Value {
     None,
@@ -34,19 +34,22 @@ pub enum Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     pub period: Day,
-    /// Its place among the groups.
+    /// The index of its group.
     pub group: u32,
     pub counts: Counts,
 }
 
-/// There are more rows than that.
+/// The answer has more rows than allowed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooMany;
 
+/// # Errors
+///
+/// [`TooMany`] if there are more than `most` rows.
 pub fn rows(question: &Question, cells: Cells, most: usize) -> Result<Table, TooMany> {
     let (groups, of_key) = groups(question, &cells);
     let mut cells = cells.cells;
-    // They come so; several lists one after the other cost a merge.
+    // Each list is sorted already, so several of them in sequence cost only a merge.
     cells.sort_by_key(|cell| cell.day);
     let mut rows = Vec::new();
     let mut open = Period::new(groups.len());
@@ -72,7 +75,7 @@ pub fn rows(question: &Question, cells: Cells, most: usize) -> Result<Table, Too
     Ok(Table { groups, rows })
 }
 
-/// The groups that there are, and the group of each key that is wanted.
+/// Returns the groups that occur, and the group of each key that the filter accepts.
 fn groups(question: &Question, cells: &Cells) -> (Vec<Group>, OfKey) {
     let wanted = cells
         .keys
@@ -104,8 +107,8 @@ fn group(group_by: &[Dimension], key: &Key) -> Group {
     group_by.iter().map(value).collect()
 }
 
-/// The group of a key by its number. The keys of a workspace were mostly numbered
-/// one after the other, and a list has a place for each.
+/// The group of each key, by the key's number. The keys of a workspace are mostly numbered
+/// consecutively, so a list usually has a place for each.
 enum OfKey {
     Dense { first: i64, groups: Vec<u32> },
     Sparse(Vec<(i64, u32)>),
@@ -151,11 +154,11 @@ impl OfKey {
     }
 }
 
-/// The counts of a period, by group.
+/// The counts of one period, by group.
 struct Period {
     day: Option<Day>,
     counts: Vec<Counts>,
-    /// Groups with counts, in no order.
+    /// The groups with counts, in no order.
     met: Vec<u32>,
 }
 
@@ -170,14 +173,15 @@ impl Period {
 
     fn add(&mut self, group: u32, counts: &Counts) {
         let to = &mut self.counts[group as usize];
-        // One that was met with nothing is met again: it is told once all the same.
+        // A group whose counts are still zero may be listed again. It becomes one row all the
+        // same.
         if *to == Counts::default() {
             self.met.push(group);
         }
         add(to, counts, 1);
     }
 
-    /// Its rows; it is as new.
+    /// Moves the rows of the period out and resets it.
     fn end(&mut self, rows: &mut Vec<Row>) {
         let Some(period) = self.day.take() else {
             return;
@@ -259,7 +263,7 @@ mod tests {
                 ("2030-01-01", 41, 1),
                 ("2030-01-02", 41, 2),
                 ("2030-01-02", 42, 4),
-                // The end of the range before comes last, as edges do.
+                // The end of the range comes last, as edges do.
                 ("2029-12-31", 43, 8),
                 ("2030-01-01", 44, 16),
                 ("2030-02-01", 40, 32),
@@ -305,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_adds_up_to_nothing_is_no_row() {
+    fn counts_of_zero_make_no_row() {
         let cells = cells(&[
             ("2030-01-01", 41, 0),
             ("2030-01-01", 42, 0),
@@ -316,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_rows_are_told() {
+    fn too_many_rows_are_an_error() {
         let check = |most: usize, expect: bool| {
             let question = read(Granularity::Day, "group_by=source").expect("a question");
             let cells = cells(&[

@@ -1,5 +1,5 @@
-//! `GET /v1/analytics/freshness`: until when everything is counted, of each metric
-//! set. Cheap to ask before a pull of counts.
+//! `GET /v1/analytics/freshness`: up to when each metric set is counted. It is cheap to read
+//! before a pull of counts.
 
 use hyper::StatusCode;
 use serde::Serialize;
@@ -22,18 +22,21 @@ pub struct Freshness {
     count: usize,
 }
 
-/// How old the counts of a metric set are.
+/// The freshness of a metric set's counts.
 #[derive(Serialize, ToSchema)]
 pub struct FreshnessRow {
     metricset: &'static str,
     /// The job that counts it.
     etl_job: &'static str,
-    /// Everything before is counted; null when nothing was.
+    /// Everything before this time is counted. Null if nothing was counted.
     as_of: Option<Micros>,
-    /// Older than twelve hours, or unknown.
+    /// True if `as_of` is more than twelve hours ago, or unknown.
     stale: bool,
 }
 
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
 pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> Result<Reply, ApiError> {
     let now = call.http.core.clock.now();
     let mut data = Vec::new();
@@ -66,7 +69,7 @@ pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> Result<Reply, Ap
     } else {
         reply::bytes_of(StatusCode::OK, reply::JSON, whole)
     };
-    // The sets may be of different ages: the rows tell them.
+    // The sets may differ in age, which the rows show.
     Ok(marked(reply, tag, None))
 }
 

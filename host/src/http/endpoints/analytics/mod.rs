@@ -1,11 +1,11 @@
-//! `GET /v1/analytics/{set}/{granularity}`: what was counted, by local days, weeks
-//! or months of a zone and by who handled it; `GET /v1/analytics/freshness`: until
-//! when everything is counted.
+//! `GET /v1/analytics/{set}/{granularity}`: counts by the local days, weeks or months of a time
+//! zone, and by who handled them. `GET /v1/analytics/freshness`: up to when everything is
+//! counted.
 //!
-//! An answer is as of one moment, which its body, `X-Data-As-Of` and freshness take
-//! from one value. Its tag stands for the question, with its range in whole quarters
-//! of an hour, and for the state of the counts: who names it in `If-None-Match` is
-//! answered without the counts being read.
+//! An answer is as of one moment: its body, `X-Data-As-Of` and freshness take it from one
+//! value. Its tag stands for the question, with its range in whole quarters of an hour, and for
+//! the state of the counts. A client that names the tag in `If-None-Match` is answered without
+//! reading the counts.
 
 mod answer;
 mod fold;
@@ -29,24 +29,28 @@ use crate::http::reply::{self, Reply};
 use crate::limits;
 use crate::store::{Cells, RollupState, is_stale};
 
-/// Grows when the same counts are answered in another shape.
+/// Increased when the same counts are answered in another shape.
 const SHAPE: u32 = 1;
 
 const AS_OF: HeaderName = HeaderName::from_static("x-data-as-of");
 
+/// # Errors
+///
+/// [`ApiError::NotFound`] for an unknown granularity, [`ApiError::BadRequest`] for an invalid
+/// parameter or too large an answer, and [`ApiError::Store`] if the store cannot be read.
 pub async fn counts(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
     set: MetricSet,
     granularity: &str,
 ) -> Result<Reply, ApiError> {
-    let granularity = Granularity::of(granularity).ok_or_else(|| {
+    let granularity = Granularity::from_text(granularity).ok_or_else(|| {
         let known = Granularity::ALL.map(Granularity::as_str).join(", ");
-        ApiError::NotFound(format!("There is no such granularity; there are {known}."))
+        ApiError::NotFound(format!("There is no such granularity; use one of {known}."))
     })?;
     let now = call.http.core.clock.now();
     let question = Question::read(&call.query(), set, granularity, now)?;
-    // Also of who is told that nothing changed: the zone is in use.
+    // Even if the answer is 304: the zone is in use.
     let used = &call.http.pipeline.rollup;
     used.used(caller.scope().workspace(), question.zone.name(), now);
     let store = &*call.http.core.store;
@@ -66,7 +70,7 @@ pub async fn counts(
             ..Cells::default()
         },
     };
-    // They may have been counted on meanwhile: all is told of what they are.
+    // The counts may have continued since: everything is answered for the state they have now.
     let fresh = Fresh::of(&cells.state, now);
     let tag = self::tag(call, caller, &question, &cells.state, now);
     let in_lines = lines::are_wanted(&call.head.headers);
@@ -90,7 +94,7 @@ fn body(
 ) -> Result<Vec<u8>, ApiError> {
     if cells.too_many {
         return Err(ApiError::BadRequest(
-            "There are too many sources in so long a time: ask for a shorter range.".to_owned(),
+            "The range has too many sources: ask for a shorter range.".to_owned(),
         ));
     }
     let table = fold::rows(question, cells, limits::ANALYTICS_ROWS).map_err(|fold::TooMany| {
@@ -103,7 +107,7 @@ fn body(
     Ok(answer::write(question, &table, fresh, in_lines))
 }
 
-/// How old counts are.
+/// The freshness of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fresh {
     as_of: Option<Micros>,
@@ -126,7 +130,7 @@ fn tag(
     state: &RollupState,
     now: Micros,
 ) -> HeaderValue {
-    // After a restore the counts of a version may be others.
+    // After a restore, a version may have other counts.
     let whose = (call.http.core.store.id(), caller.scope().workspace());
     let stale = Fresh::of(state, now).stale;
     let counts = (state.version, &state.internal, stale);
@@ -134,7 +138,7 @@ fn tag(
     conditional::tag(&text.expect("texts and numbers are JSON"))
 }
 
-/// The reply with what a copy of it is kept by.
+/// Returns the reply with the headers by which a copy of it is kept.
 fn marked(mut reply: Reply, tag: HeaderValue, as_of: Option<Micros>) -> Reply {
     let headers = reply.headers_mut();
     headers.insert(ETAG, tag);

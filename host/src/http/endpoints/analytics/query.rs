@@ -1,7 +1,6 @@
-//! What is asked: the parameters of a question, read whole or refused with what to
-//! write. Lists are separated by commas, or their name comes once for each member; what is
-//! named twice counts once; names
-//! that nobody asks for are ignored.
+//! The parameters of a question. It is read as a whole, or refused with a message about what to
+//! send. A list is separated by commas, or repeats its name for each member; a repeated member
+//! counts once. Unknown names are ignored.
 
 use serde::Serialize;
 
@@ -14,13 +13,13 @@ use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::limits;
 
-/// Local days back from today where nothing is said.
+/// The default range: this many local days back from today.
 const DAYS_BACK: i32 = 30;
 
-/// The last quarter of an hour that times are written of.
+/// The last quarter of an hour whose times can be written.
 const LAST: Slot = Slot(281_558_111);
 
-/// What counts are told apart by in an answer.
+/// A dimension by which an answer groups counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     AgentType,
@@ -49,12 +48,12 @@ pub struct Question {
     pub from: Slot,
     /// Not included.
     pub to: Slot,
-    /// Each once, in the order in which they were asked for.
+    /// Each once, in the order of the request.
     pub group_by: Vec<Dimension>,
     pub filter: Filter,
 }
 
-/// Whose counts are wanted: lists in order, each member once; `None` for all.
+/// Selects counts. The lists are sorted, each member once; `None` selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Filter {
     agent_types: Option<Vec<&'static str>>,
@@ -63,6 +62,9 @@ pub struct Filter {
 }
 
 impl Question {
+    /// # Errors
+    ///
+    /// [`ApiError::BadRequest`] names the invalid parameter and what to send.
     pub fn read(
         query: &Query<'_>,
         set: MetricSet,
@@ -82,7 +84,7 @@ impl Question {
         })
     }
 
-    /// All that it says, as its tag holds it.
+    /// Returns all that the question says, for its tag.
     pub fn words(&self) -> impl Serialize {
         let names: Vec<_> = self.group_by.iter().map(|one| one.as_str()).collect();
         (
@@ -127,7 +129,7 @@ impl Filter {
         })
     }
 
-    /// Whether the counts of a key are wanted. Internal agents are left out unless
+    /// Returns whether the counts of a key are selected. Internal agents are left out unless
     /// agents or their types are named.
     pub fn takes(&self, key: &Key, internal: &[AgentId]) -> bool {
         let names_agents = self.agent_types.is_some() || self.agents.is_some();
@@ -165,7 +167,8 @@ fn zone(query: &Query<'_>) -> Result<Zone, ApiError> {
         })
 }
 
-/// In whole quarters of an hour: what begins in one belongs to all of it.
+/// Returns the range in whole quarters of an hour: a row that began in one belongs to all of
+/// it.
 fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(Slot, Slot), ApiError> {
     let given = bound(query, "from", zone, "30 days ago")?;
     let to = bound(query, "to", zone, "now")?;
@@ -177,7 +180,7 @@ fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(Slot, Slot), Ap
     if from >= end {
         let said = match (given, to) {
             (Some(_), Some(_)) => "`from` has to lie before `to`.",
-            (Some(_), None) => "`from` has to lie before now; say `to` for a time that is to come.",
+            (Some(_), None) => "`from` has to lie before now; give `to` for a time in the future.",
             (None, _) => "`to` has to lie after `from`, which is 30 days ago; say `from` too.",
         };
         return Err(ApiError::BadRequest(said.to_owned()));
@@ -189,7 +192,7 @@ fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(Slot, Slot), Ap
             zone.name()
         )));
     }
-    Ok((Slot::of(from).min(LAST), Slot::from(end).min(LAST)))
+    Ok((Slot::containing(from).min(LAST), Slot::from(end).min(LAST)))
 }
 
 fn first_day() -> Day {
@@ -197,7 +200,7 @@ fn first_day() -> Day {
     Day::parse(&text).expect("a day")
 }
 
-/// The begin of a local day, or an instant.
+/// Reads the start of a local day, or an instant.
 fn bound(
     query: &Query<'_>,
     name: &str,
@@ -210,7 +213,7 @@ fn bound(
     let text = text.trim();
     let instant = match Day::parse(text) {
         Some(day) => Some(zone.start_of(day)),
-        // Of a date alone UTC's midnight would be meant elsewhere.
+        // A date alone would mean UTC's midnight elsewhere.
         None => time::parse(text).filter(|_| text.contains(':')),
     };
     let instant = instant.ok_or_else(|| {
@@ -240,7 +243,7 @@ fn dimensions(query: &Query<'_>) -> Result<Vec<Dimension>, ApiError> {
     Ok(dimensions)
 }
 
-/// The members of a list by the parameter's name, or by its other name.
+/// Reads the members of a list by the parameter's name, or by its alias.
 fn list<T>(
     query: &Query<'_>,
     [name, other]: [&str; 2],
@@ -252,7 +255,7 @@ fn list<T>(
     let Some(name) = named.find(|name| query.get(name).is_some()) else {
         return Ok(None);
     };
-    // Some clients give a list as one text, others the name once for each.
+    // Some clients send a list as one text, others repeat the name.
     let members = query.all(name).flat_map(|text| text.split(','));
     let members: Option<Vec<T>> = members
         .map(str::trim)
@@ -279,7 +282,7 @@ pub mod tests {
         time::parse(text).expect("a time")
     }
 
-    /// As asked at noon of a summer's day in São Paulo.
+    /// Reads a question at noon of a summer's day in São Paulo.
     pub fn read(granularity: Granularity, text: &str) -> Result<Question, ApiError> {
         let now = at("2030-01-15T15:07:00Z");
         Question::read(
@@ -369,7 +372,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_range_that_is_none_is_refused_with_what_to_write() {
+    fn an_invalid_range_is_refused_with_a_hint() {
         for (text, said) in [
             ("from=", "`from` is a day"),
             ("to=", "`to` is a day"),
@@ -463,7 +466,7 @@ pub mod tests {
         check("sources=portal,site", &plain, true);
         check("source=Site", &plain, false);
         check("agent_type=ai&agent_id=2", &plain, false);
-        // The name of the interface comes first.
+        // The main name takes precedence over its alias.
         check("agent_ids=2&agent_id=1", &plain, true);
     }
 }

@@ -1,5 +1,5 @@
-//! Where the counts of a range are: in whole local days, in the parts of days at its
-//! two ends, and, for a zone whose days are not kept, in the slots of each bucket.
+//! Locates the counts of a range: in whole local days, in the parts of days at its two ends,
+//! and, for a zone whose days are not kept, in the slots of each bucket.
 
 use super::query::Question;
 use crate::domain::analytics::{Granularity, Slot};
@@ -8,14 +8,14 @@ use crate::domain::zone::{self, Day, Zone};
 use crate::limits;
 use crate::store::{CellQuery, Slots};
 
-/// A range in its pieces.
+/// A range, divided into pieces.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Pieces {
-    /// Whole local days: the first, and the one past the last.
+    /// Whole local days: the first, and the one after the last.
     days: (Day, Day),
     /// Parts of days, with their day.
     edges: Vec<(Day, Slots)>,
-    /// All of it by the first day of each bucket.
+    /// The whole range, by the first day of each bucket.
     buckets: Vec<(Day, Slots)>,
 }
 
@@ -32,11 +32,12 @@ impl Pieces {
     }
 }
 
-/// Of the question's range what does not lie too far ahead; none when all of it does.
+/// Returns the part of the question's range that does not lie too far ahead, or `None` if all
+/// of it does.
 pub fn pieces(question: &Question, now: Micros) -> Option<Pieces> {
     let zone = &question.zone;
     let past_last = zone.day_of(now).plus(limits::ANALYTICS_DAYS_AHEAD + 1);
-    let end = Slot::of(zone.start_of(past_last)).min(question.to);
+    let end = Slot::containing(zone.start_of(past_last)).min(question.to);
     let range = Slots {
         from: question.from,
         to: end,
@@ -49,7 +50,7 @@ pub fn pieces(question: &Question, now: Micros) -> Option<Pieces> {
 
 /// The days and the edges of a range.
 fn whole(zone: &Zone, range: Slots) -> Pieces {
-    let start = |day: Day| Slot::of(zone.start_of(day));
+    let start = |day: Day| Slot::containing(zone.start_of(day));
     let mut first = zone.day_of(range.from.start());
     let last = zone.day_of(range.to.start());
     let mut edges = Vec::new();
@@ -64,7 +65,7 @@ fn whole(zone: &Zone, range: Slots) -> Pieces {
         ));
         first = first.plus(1);
     }
-    // The day that the range ends in, unless its begin is an edge already.
+    // The day in which the range ends, unless its beginning is an edge already.
     if first <= last && start(last) < range.to {
         edges.push((
             last,
@@ -81,15 +82,16 @@ fn whole(zone: &Zone, range: Slots) -> Pieces {
     }
 }
 
-/// Of a week or a month that the range begins in the middle of, the rest counts to it.
+/// Divides a range into buckets. If it begins in the middle of a week or a month, the first
+/// bucket is the rest of that period.
 fn buckets(zone: &Zone, granularity: Granularity, range: Slots) -> Vec<(Day, Slots)> {
     let mut buckets = Vec::new();
     let mut period = granularity.period(zone.day_of(range.from.start()));
     let mut from = range.from;
     while from < range.to {
         let next = granularity.after(period);
-        let to = Slot::of(zone.start_of(next)).min(range.to);
-        // A day that the zone left out has none.
+        let to = Slot::containing(zone.start_of(next)).min(range.to);
+        // A day that the zone skipped has no bucket.
         if from < to {
             buckets.push((period, Slots { from, to }));
         }
@@ -165,7 +167,7 @@ mod tests {
                 "2030-01-01: 01-01T03:00 01-02T09:00",
             ],
         );
-        // Within a day.
+        // Within one day.
         check(
             Granularity::Week,
             "from=2030-01-02T12:00:00Z&to=2030-01-02T13:00:00Z",
@@ -173,7 +175,7 @@ mod tests {
             &["2030-01-02: 01-02T12:00 01-02T13:00"],
             &["2029-12-31: 01-02T12:00 01-02T13:00"],
         );
-        // From the begin of a day to its middle, and from its middle to its end.
+        // From the beginning of a day to its middle, and from its middle to its end.
         check(
             Granularity::Day,
             "from=2030-01-02&to=2030-01-02T13:00:00Z",
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_looks_far_ahead() {
+    fn a_range_ends_soon_after_now() {
         check(
             Granularity::Day,
             "from=2030-01-17T12:00:00Z&to=2099-01-01",
@@ -247,7 +249,7 @@ mod tests {
                     let all = question.to.0 - question.from.0;
                     let in_buckets: i32 = pieces.buckets.iter().map(|(_, slots)| long(slots)).sum();
                     assert_eq!(in_buckets, all, "{text}");
-                    let start = |day| Slot::of(question.zone.start_of(day)).0;
+                    let start = |day| Slot::containing(question.zone.start_of(day)).0;
                     let in_days = start(pieces.days.1) - start(pieces.days.0);
                     let at_edges: i32 = pieces.edges.iter().map(|(_, slots)| long(slots)).sum();
                     assert_eq!(in_days + at_edges, all, "{text}");

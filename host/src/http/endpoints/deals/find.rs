@@ -1,8 +1,8 @@
-//! `GET /deal`: the partner's deals by phone, e-mail, id or external id, all that
-//! are given together. Newest first, at most a hundred, and fewer where they are
-//! long; headers say where the next ones are.
-//! What cannot exist, such as an impossible phone, is found nowhere; only an
-//! e-mail that is none is refused, as the interface has it.
+//! `GET /deal`: the partner's deals by phone, e-mail, id or external id; a deal has to match
+//! all that are given. The newest come first, at most a hundred, and fewer if they are long.
+//! Headers lead to the next ones. A value that cannot exist, such as an impossible phone
+//! number, matches nothing; only an invalid e-mail address is refused, as the interface
+//! requires.
 
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue, LINK};
@@ -24,6 +24,10 @@ use crate::store::{DealFilter, DealPage};
 
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 
+/// # Errors
+///
+/// [`ApiError::BadRequest`] for a missing or invalid parameter, and [`ApiError::Store`] if the
+/// store cannot be read.
 pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiError> {
     let query = call.query();
     let most = limits::DEALS_PER_LOOKUP;
@@ -57,20 +61,20 @@ fn value(text: &str) -> Result<HeaderValue, ApiError> {
     HeaderValue::from_str(text).map_err(ApiError::internal)
 }
 
-/// The last deal of the page before.
+/// Reads the last deal of the previous page.
 fn before(query: &Query<'_>) -> Result<Option<DealId>, ApiError> {
     let Some(text) = query.get("cursor") else {
         return Ok(None);
     };
     let id = text.parse().map_err(|_| {
         ApiError::BadRequest(
-            "`cursor` is the `X-Next-Cursor` of the page before, as it was given.".to_owned(),
+            "`cursor` has to be the `X-Next-Cursor` of the previous page, unchanged.".to_owned(),
         )
     })?;
     Ok(Some(id))
 }
 
-/// The same question, for what comes after.
+/// Returns the address of the same question for the next page.
 fn address(query: &Query<'_>, next: &str) -> String {
     let asked = query.pairs().filter(|(name, _)| *name != "cursor");
     let path = "/deal?";
@@ -87,13 +91,13 @@ fn payload(deals: Vec<DealView>) -> Payload {
         end: b"]".to_vec(),
     };
     let write = |deal: &DealView, piece: &mut Vec<u8>| {
-        // As when its length was counted.
+        // Cannot fail, as it did not when the length was counted.
         let _ = serde_json::to_writer(piece, deal);
     };
     Pieces::new(around, deals, json::length, write).into_payload()
 }
 
-/// `None`: nothing can match. A blank value counts as not given.
+/// Returns `None` if nothing can match. A blank value counts as not given.
 fn filter(query: &Query<'_>, region: &str) -> Result<Option<DealFilter>, ApiError> {
     let phone = query.filled(&["phoneNumber", "phone"]);
     let email = query.filled(&["email"]);
@@ -129,7 +133,7 @@ fn filter(query: &Query<'_>, region: &str) -> Result<Option<DealFilter>, ApiErro
         filter.deal = Some(id);
     }
     if let Some(text) = external_id {
-        // No id has it, and not every store could be asked for it.
+        // No id contains it, and not every store accepts it in a query.
         if text.contains('\0') {
             return Ok(None);
         }
@@ -154,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_exist_matches_nothing() {
+    fn an_impossible_value_matches_nothing() {
         for query in [
             "phoneNumber=12",
             "dealId=17",
@@ -166,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phone_is_one_however_it_is_written() {
+    fn a_phone_number_matches_in_any_notation() {
         let key = |query: &str| {
             of(query)
                 .expect("accepted")
@@ -186,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_given_counts_under_either_name() {
+    fn every_parameter_counts_under_either_name() {
         let filter = of("email=Ana@Example.com&externalIntegrationId=x-1")
             .expect("accepted")
             .expect("can match");

@@ -1,10 +1,14 @@
-//! `POST /api/v1/deals/{dealId}/log`: a partner notes something of a deal, such as
-//! its sale with the price. The deal shows the newest notes; all are kept.
+//! `POST /api/v1/deals/{dealId}/log`: a partner adds a note to a deal, such as its sale with
+//! the price. The deal shows its newest notes; all are kept.
 
+use hyper::StatusCode;
+use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{id_of, not_found};
-use crate::domain::id::DealLogId;
+use crate::domain::id::{DealId, DealLogId};
+use crate::domain::time::Micros;
 use crate::http::auth::PartnerCaller;
 use crate::http::body::Unread;
 use crate::http::call::Call;
@@ -16,8 +20,12 @@ use crate::http::route::TokenRoute;
 use crate::http::zod::{self, Issue, Length, Node, What};
 use crate::limits;
 use crate::pipeline::deals;
-use crate::store::{DealLogged, NewDealLog};
+use crate::store::{CreatedDealLog, DealLogged, NewDealLog, StoredAnswer};
 
+/// # Errors
+///
+/// The body or the key is invalid, the partner has no such deal, the key was used with another
+/// request, or the store fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -26,7 +34,7 @@ pub async fn run(
 ) -> Result<Reply, ApiError> {
     let route = TokenRoute::LogDeal { deal }.name();
     let deal = id_of(deal)?;
-    let key = Key::of(call)?;
+    let key = Key::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;
     let note = zod::whole(&body, read)?;
     let log = NewDealLog {
@@ -38,6 +46,7 @@ pub async fn run(
         description: note.description,
         metadata: note.metadata,
         idempotency: key.map(|key| key.claim(call, caller, route, &deal.to_string(), &body)),
+        answer,
     };
     drop((body, held));
     match deals::log(&call.http.pipeline, log).await? {
@@ -48,7 +57,29 @@ pub async fn run(
     }
 }
 
-/// What is to be noted.
+/// The answer to a partner that adds a note.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DealLogAnswer {
+    id: DealLogId,
+    deal_id: DealId,
+    created_at: Micros,
+}
+
+fn answer(created: &CreatedDealLog) -> StoredAnswer {
+    let body = DealLogAnswer {
+        id: created.id,
+        deal_id: created.deal,
+        created_at: created.created_at,
+    };
+    StoredAnswer {
+        status: StatusCode::CREATED.as_u16(),
+        headers: Vec::new(),
+        body: serde_json::to_string(&body).expect("ids and a time are JSON"),
+    }
+}
+
+/// The content of a note.
 pub(super) struct Note {
     kind: String,
     subject: String,
@@ -79,7 +110,7 @@ pub(super) fn read(body: Node<'_>) -> Option<Note> {
     })
 }
 
-/// An issue where it is too much to be shown with the deal.
+/// Adds an issue if the object is too large to be shown with the deal.
 fn within<'a>(node: &Node<'_>, members: &'a Map<String, Value>) -> Option<&'a Map<String, Value>> {
     let maximum = limits::LOG_METADATA_BYTES;
     let bytes = serde_json::to_vec(members).expect("JSON is JSON").len();
@@ -105,6 +136,21 @@ mod tests {
 
     fn check(body: Value, expect: &[(&str, &str)]) {
         zod::assert_issues(&body, read, expect);
+    }
+
+    #[test]
+    fn the_answer_names_the_note_its_deal_and_its_time() {
+        let created = CreatedDealLog {
+            id: DealLogId::new(Micros(1)),
+            deal: DealId::new(Micros(2)),
+            created_at: Micros(3),
+        };
+        let answer = answer(&created);
+        assert_eq!((answer.status, answer.headers.len()), (201, 0));
+        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
+        let expect =
+            json!({"id": created.id, "dealId": created.deal, "createdAt": created.created_at});
+        assert_eq!(body, expect);
     }
 
     #[test]

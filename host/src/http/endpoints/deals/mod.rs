@@ -1,6 +1,6 @@
-//! Deals as partners work with them. A partner's deals are those that came through
-//! its connections and those that it made; any other is as unknown to it as one
-//! that is not there.
+//! Deals as partners work with them. A partner's deals are those that came through its
+//! connections and those that it created. Any other deal looks to it like one that does not
+//! exist.
 
 mod create;
 mod find;
@@ -9,16 +9,16 @@ mod patch;
 pub mod schema;
 mod show;
 
-pub use create::run as create;
+pub use create::{DealCreateAnswer, run as create};
 pub use find::run as find;
-pub use log::run as log;
+pub use log::{DealLogAnswer, run as log};
 pub use patch::{DealPatchAnswer, run as patch};
 pub use show::run as show;
 
 use crate::domain::id::DealId;
 use crate::http::error::ApiError;
 
-/// The deal that a path names. A text that is no id is nobody's.
+/// Reads the deal id of a path. A text that is not an id counts as unknown.
 fn id_of(text: &str) -> Result<DealId, ApiError> {
     text.parse().map_err(|_| not_found())
 }

@@ -1,7 +1,7 @@
-//! `PATCH /deal/{dealId}`: status, stage, property and owner of a deal. A field
-//! that is not one of these is refused, so that a misspelled one is not lost; what
-//! is not given follows from what is, or stays. Asking for what is so already is
-//! accepted and changes nothing.
+//! `PATCH /deal/{dealId}`: changes the status, stage, property and owner of a deal. Any other
+//! field is refused, so that a misspelled one is not lost. A field that is left out follows
+//! from the others, or keeps its value. A change that is already in effect is accepted as a
+//! no-op.
 
 use hyper::StatusCode;
 use serde::Serialize;
@@ -32,10 +32,13 @@ const FIELDS: [&str; 5] = [STATUS, STAGE, PROPERTY, PROPERTY_ALIAS, OWNER];
 
 #[derive(Serialize, ToSchema)]
 pub struct DealPatchAnswer {
-    /// That it is done, or was so already.
+    /// Confirms that the deal is updated, or was so already.
     message: &'static str,
 }
 
+/// # Errors
+///
+/// The body is invalid, the deal, property or owner is unknown, or the store fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -56,7 +59,9 @@ pub async fn run(
     };
     let message = match deals::patch(&call.http.pipeline, patch).await? {
         DealPatched::Done { changed: true } => "Deal updated.",
-        DealPatched::Done { changed: false } => "The deal was so already: nothing has changed.",
+        DealPatched::Done { changed: false } => {
+            "The deal was already as requested: nothing has changed."
+        }
         DealPatched::NoDeal => return Err(not_found()),
         DealPatched::NoProduct => return Err(missing("Property", wanted.property)),
         DealPatched::NoOwner => return Err(missing("Owner", wanted.owner)),
@@ -74,7 +79,7 @@ fn missing(what: &str, named: Option<String>) -> ApiError {
     ))
 }
 
-/// What is to become of the deal.
+/// The requested changes.
 pub(super) struct Wanted {
     status: Option<Status>,
     stage: Option<Stage>,
@@ -89,11 +94,11 @@ pub(super) fn read(body: Node<'_>) -> Option<Wanted> {
     let status = body.field(STATUS).optional();
     let status = status
         .and_then(|status| status.one_of(&Status::ALL.map(Status::as_str)))
-        .and_then(Status::of);
+        .and_then(Status::from_text);
     let stage = body.field(STAGE).optional();
     let stage = stage
         .and_then(|stage| stage.one_of(&Stage::ALL.map(Stage::as_str)))
-        .and_then(Stage::of);
+        .and_then(Stage::from_text);
     if let (Some(status), Some(stage)) = (status, stage) {
         agree(&body.field(STAGE), status, stage);
     }
@@ -114,7 +119,7 @@ pub(super) fn read(body: Node<'_>) -> Option<Wanted> {
     })
 }
 
-/// An issue at the stage when the two say opposite things.
+/// Adds an issue at the stage if stage and status contradict each other.
 fn agree(node: &Node<'_>, status: Status, stage: Stage) {
     if !deal::contradict(status, stage) {
         return;
@@ -160,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told_at_once() {
+    fn every_mistake_becomes_an_issue() {
         check(json!({}), &[("invalid_union", "")]);
         check(json!([]), &[("invalid_type", "")]);
         check(

@@ -1,5 +1,5 @@
-//! What the readers of deals' bodies take, as the document tells it. The tests
-//! give examples, and what becomes of them when they are broken, to both.
+//! The schemas of the deals' bodies, for the document. The tests give examples and mutations of
+//! them to both the readers and the schemas.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::http::endpoints::notifications::schema::{legacy_template, person};
 use crate::http::terms::{email, named, one_of, text, trimmed};
 use crate::limits;
 
-/// Of `POST /deal`: without a message, and with one in either format.
+/// Returns the schemas of `POST /deal`: without a message, and with one in either format.
 pub fn create() -> [(&'static str, Value); 3] {
     let [template, replacements] = legacy_template();
     let without = |names: &[&str]| {
@@ -18,9 +18,7 @@ pub fn create() -> [(&'static str, Value); 3] {
             .collect();
         json!({"anyOf": wrong})
     };
-    let mut plain = new_deal(
-        "A deal of somebody who is not written to now; a phone or an e-mail address is needed.",
-    );
+    let mut plain = new_deal("A deal without a message. A phone or an e-mail address is required.");
     plain["required"] = json!(["name"]);
     plain["not"] = without(&["template", "messageTemplate", "replacements"]);
     let nobody =
@@ -30,13 +28,13 @@ pub fn create() -> [(&'static str, Value); 3] {
         .expect("a list was put there")
         .push(nobody);
 
-    let mut modern = new_deal("A deal, and a conversation that begins with a template.");
+    let mut modern = new_deal("A deal with a conversation that begins with a template.");
     modern["required"] = json!(["name", "phoneNumber", "instanceId", "template"]);
     modern["properties"]["template"] = named("Template");
     modern["not"] = without(&["messageTemplate"]);
 
     let mut legacy = new_deal(
-        "A deal, and a conversation that begins with a template told by its name and texts.",
+        "A deal with a conversation that begins with a template, given by its name and texts.",
     );
     legacy["required"] = json!(["name", "phoneNumber", "instanceId", "messageTemplate"]);
     legacy["properties"]["messageTemplate"] = template;
@@ -58,11 +56,11 @@ fn new_deal(description: &str) -> Value {
         "productExternalId": trimmed(limits::EXTERNAL_ID_CHARACTERS, "The property's id in the system that it came from."),
         "bypassProductCheck": {
             "type": "boolean",
-            "description": "True: the deal is made without a property that is not there. Left out: false.",
+            "description": "True: if the property does not exist, the deal is created without it. Default: false.",
         },
         "source": trimmed(limits::NAME_CHARACTERS, "Where the deal comes from."),
         "externalId": trimmed(limits::EXTERNAL_ID_CHARACTERS, "The deal's id in the system that it comes from."),
-        "conversionIdentifier": trimmed(limits::NAME_CHARACTERS, "What made somebody ask, such as a form."),
+        "conversionIdentifier": trimmed(limits::NAME_CHARACTERS, "What led to the contact's request, such as a form."),
     });
     if let (Some(all), Value::Object(own)) = (properties.as_object_mut(), own) {
         all.extend(own);
@@ -70,7 +68,7 @@ fn new_deal(description: &str) -> Value {
     json!({"type": "object", "description": description, "properties": properties})
 }
 
-/// Of `PATCH /deal/{dealId}`.
+/// Returns the schema of `PATCH /deal/{dealId}`.
 pub fn patch() -> Value {
     let property = || {
         trimmed(
@@ -97,12 +95,12 @@ pub fn patch() -> Value {
     }
     json!({
         "type": "object",
-        "description": "What is to change, at least one thing. What is not given follows from what is, or stays.",
+        "description": "The changes, at least one. A field that is left out follows from the others, or keeps its value.",
         "additionalProperties": false,
         "minProperties": 1,
         "properties": {
-            "status": one_of(&Status::ALL.map(Status::as_str), "Won and lost bring their stages along."),
-            "stageCode": one_of(&Stage::ALL.map(Stage::as_str), "The closing stages bring their status along; one that says the opposite of a given status is refused."),
+            "status": one_of(&Status::ALL.map(Status::as_str), "`won` and `lost` set their stages too."),
+            "stageCode": one_of(&Stage::ALL.map(Stage::as_str), "The closing stages set their status too. A stage that contradicts a given status is refused."),
             "propertyExternalId": property(),
             "productExternalId": property(),
             "ownerEmail": email("The e-mail address of the new owner."),
@@ -111,7 +109,7 @@ pub fn patch() -> Value {
     })
 }
 
-/// Of `POST /api/v1/deals/{dealId}/log`.
+/// Returns the schema of `POST /api/v1/deals/{dealId}/log`.
 pub fn log() -> Value {
     let most = limits::LOG_METADATA_BYTES;
     json!({
@@ -119,12 +117,12 @@ pub fn log() -> Value {
         "description": "Something that happened to the deal, such as its sale.",
         "required": ["type", "subject"],
         "properties": {
-            "type": trimmed(limits::LOG_TYPE_CHARACTERS, "What kind of note it is, such as `success`."),
-            "subject": trimmed(limits::NAME_CHARACTERS, "The note in a line."),
-            "description": text(limits::LOG_DESCRIPTION_CHARACTERS, "More about it."),
+            "type": trimmed(limits::LOG_TYPE_CHARACTERS, "The kind of note, such as `success`."),
+            "subject": trimmed(limits::NAME_CHARACTERS, "The note in one line."),
+            "description": text(limits::LOG_DESCRIPTION_CHARACTERS, "The details of the note."),
             "metadata": {
                 "type": "object",
-                "description": format!("Such as `salesPrice` (a text) and `soldAt` (a time); at most {most} bytes as JSON."),
+                "description": format!("Such as `salesPrice` (a text) and `soldAt` (a time). At most {most} bytes as JSON."),
             },
         },
     })
@@ -145,7 +143,7 @@ pub fn create_examples() -> [(&'static str, &'static str, Value); 2] {
         ),
         (
             "written",
-            "A deal, and a first message",
+            "A deal and a first message",
             json!({
                 "name": "Lia Montenegro",
                 "phoneNumber": "+55 11 94444-0105",
@@ -165,7 +163,7 @@ pub fn patch_examples() -> [(&'static str, &'static str, Value); 2] {
             "A visit is arranged",
             json!({"stageCode": "visit_scheduled"}),
         ),
-        ("won", "It is sold", json!({"status": "won"})),
+        ("won", "The property is sold", json!({"status": "won"})),
     ]
 }
 
@@ -240,7 +238,7 @@ mod tests {
     #[test]
     fn a_note_is_read_as_the_schema_says() {
         let mut bodies = super::log_examples().map(|(_, _, body)| body);
-        // How large it may be as JSON no schema can say.
+        // No schema can express its bound as JSON text.
         bodies[0]["metadata"] = json!({});
         mutations::agree(&super::log(), &bodies, |body: &Value| {
             is_whole(zod::read(body, log::read))

@@ -9,6 +9,10 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::store::DealFilter;
 
+/// # Errors
+///
+/// [`ApiError::NotFound`] if the partner has no such deal, and [`ApiError::Store`] if the store
+/// cannot be read.
 pub async fn run(call: &Call<'_>, caller: &PartnerCaller, deal: &str) -> Result<Reply, ApiError> {
     let filter = DealFilter {
         partner: Some(caller.partner().id),

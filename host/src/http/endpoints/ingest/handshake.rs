@@ -1,4 +1,4 @@
-//! `GET /ingest-lead/{connection}`: answers a source that makes sure of the address.
+//! `GET /ingest-lead/{connection}`: answers a source's handshake.
 
 use hyper::body::Bytes;
 
@@ -7,28 +7,37 @@ use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::pipeline::intake::{self, Address, Handshake};
 
+/// # Errors
+///
+/// [`ApiError::NotFound`] for an unknown address, and the errors of [`answer`].
 pub async fn run(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
     answer(call, super::address(connection)?).await
 }
 
-/// Whoever it is that makes sure of an address.
+/// Answers the handshake of a source or a channel's provider.
+///
+/// # Errors
+///
+/// [`ApiError::NoHandshake`] if the request is not one, [`ApiError::Forbidden`] or
+/// [`ApiError::BadRequest`] if it is refused, and [`ApiError::Overloaded`] if the plugin is not
+/// available.
 pub async fn answer(call: &Call<'_>, address: Address) -> Result<Reply, ApiError> {
     let inbound = super::inbound(call, address, Bytes::new());
     match intake::handshake(&call.http.pipeline, inbound).await? {
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),
         Handshake::None => Err(ApiError::NoHandshake),
         Handshake::Refused => Err(ApiError::Forbidden(
-            "The handshake's token is not the one of this address.".to_owned(),
+            "The handshake's token is not that of this address.".to_owned(),
         )),
         Handshake::Withheld => Err(ApiError::Forbidden(
-            "The plugin's answer to this handshake may not be given; the host's log says why."
+            "The plugin's answer to this handshake is not allowed; the host's log says why."
                 .to_owned(),
         )),
         Handshake::Invalid(message) => Err(ApiError::BadRequest(message)),
         Handshake::Unavailable(reason) => {
-            tracing::warn!(%reason, "a handshake cannot be answered");
+            tracing::warn!(%reason, "handshake not answered");
             Err(ApiError::Overloaded {
-                what: "The plugin behind this address cannot be asked now; try again.",
+                what: "The plugin behind this address is not available now; try again.",
                 retry_after: 5,
             })
         }

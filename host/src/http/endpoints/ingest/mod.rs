@@ -1,5 +1,5 @@
-//! `/ingest-lead/{connection}`: deliveries of lead sources, and the handshakes
-//! by which sources make sure of the address.
+//! `/ingest-lead/{connection}`: deliveries of lead sources, and the handshakes by which sources
+//! verify the address.
 
 mod handshake;
 mod origins;
@@ -21,13 +21,13 @@ use crate::http::state::Http;
 use crate::pipeline::connections::ConnectionError;
 use crate::pipeline::intake::{Address, Inbound, IntakeError};
 
-/// An id that cannot be one is as unknown as any other.
+/// Reads the id of a connection. A text that cannot be an id counts as unknown.
 fn address(connection: &str) -> Result<Address, ApiError> {
     let id = connection.parse().map_err(|_| unknown_source())?;
     Ok(Address::Source(id))
 }
 
-/// The request as the pipeline takes it.
+/// Returns the request as the pipeline takes it.
 fn inbound(call: &Call<'_>, address: Address, body: Bytes) -> Inbound {
     let (http, head) = (call.http, call.head);
     let query = head.uri.query().unwrap_or_default();
@@ -46,7 +46,7 @@ fn inbound(call: &Call<'_>, address: Address, body: Bytes) -> Inbound {
     }
 }
 
-/// Header values are UTF-8, else Latin-1.
+/// Returns the headers, with values as UTF-8 or, failing that, Latin-1.
 fn headers(head: &Parts) -> Pairs {
     head.headers
         .iter()
@@ -60,7 +60,7 @@ fn headers(head: &Parts) -> Pairs {
         .collect()
 }
 
-/// The address as the sender sees it: what some of them sign.
+/// Returns the address as the sender sees it, which some senders sign.
 fn public_url(http: &Http, head: &Parts) -> String {
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     http.core.config.server.public(path).unwrap_or_else(|| {
@@ -83,7 +83,7 @@ fn unknown_source() -> ApiError {
 }
 
 pub(super) fn unknown_channel() -> ApiError {
-    ApiError::NotFound("There is no instance with this address; `leadhost instance list` shows where providers send to.".to_owned())
+    ApiError::NotFound("There is no instance with this address; `leadhost instance list` shows the addresses for providers.".to_owned())
 }
 
 impl From<IntakeError> for ApiError {
@@ -92,7 +92,7 @@ impl From<IntakeError> for ApiError {
             IntakeError::UnknownAddress(Address::Source(_)) => unknown_source(),
             IntakeError::UnknownAddress(Address::Channel { .. }) => unknown_channel(),
             IntakeError::Full(_) => Self::Overloaded {
-                what: "Too many deliveries of this connection wait already; send this one again.",
+                what: "Too many deliveries of this connection are waiting; send this one again.",
                 retry_after: 10,
             },
             IntakeError::Store(error) | IntakeError::Connection(ConnectionError::Store(error)) => {

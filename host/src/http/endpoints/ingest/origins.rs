@@ -1,5 +1,5 @@
-//! Pages of other origins that may post to a connection, by the rules of CORS: a form
-//! in a browser is a sender like any other, which its page's origin has to be allowed for.
+//! Lets pages of other origins post to a connection, by the rules of CORS. A form in a browser
+//! is a sender like any other, but its page's origin has to be allowed.
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -14,11 +14,16 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline::intake::{self, Address};
 
-/// Seconds for which a browser remembers the answer to its question.
+/// The seconds for which a browser may cache the answer to a preflight.
 const REMEMBERED: u32 = 600;
 
-/// `OPTIONS /ingest-lead/{connection}`: a browser asks before it sends what a plain form
-/// could not.
+/// `OPTIONS /ingest-lead/{connection}`: answers a browser's preflight, which precedes requests
+/// that a plain form could not send.
+///
+/// # Errors
+///
+/// [`ApiError::Forbidden`] if the connection does not allow the origin, and the errors of an
+/// unknown connection.
 pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
     let address = super::address(connection)?;
     let headers = &call.head.headers;
@@ -35,7 +40,7 @@ pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<Reply, ApiEr
         HeaderValue::from_static("POST"),
     );
     if let Some(wanted) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
-        // Nothing that a sender may say depends on where it says it.
+        // A sender may send the same headers from everywhere.
         told.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
     }
     told.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(REMEMBERED));
@@ -44,16 +49,16 @@ pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<Reply, ApiEr
     Ok(answer)
 }
 
-/// What a page may read of the answer to its request: all, if its origin is allowed.
+/// Lets the page read the answer to its request, if its origin is allowed.
 pub async fn share(call: &Call<'_>, address: &Address, reply: &mut Reply) {
     let headers = &call.head.headers;
     if !headers.contains_key(ORIGIN) {
         return;
     }
     let told = reply.headers_mut();
-    // Also who is not allowed: the answer to another one is another.
+    // Also for origins that are not allowed: another origin may get another answer.
     depends_on_origin(told);
-    // Who cannot be asked for now allows nobody.
+    // If the connection cannot be read now, no origin is allowed.
     if let Ok(Some(origin)) = allowed(call, address, headers).await {
         told.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
@@ -63,7 +68,7 @@ pub async fn share(call: &Call<'_>, address: &Address, reply: &mut Reply) {
     }
 }
 
-/// The request's origin, if the connection's pages come from there.
+/// Returns the request's origin if the connection allows it.
 async fn allowed(
     call: &Call<'_>,
     address: &Address,

@@ -20,12 +20,13 @@ use crate::limits;
 use crate::pipeline::answering::FilledReply;
 use crate::pipeline::intake::{self, Address, IntakeError, Received};
 use crate::store::DeliveryOutcome;
+use crate::telemetry::Shed;
 
-/// What a sender hears when its source has no answer of its own.
+/// The answer to a sender whose source composes none of its own.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IngestAnswer {
-    /// Always true: the delivery is kept.
+    /// Always true: the delivery is stored.
     success: bool,
     delivery_id: DeliveryId,
     #[schema(schema_with = answered)]
@@ -56,7 +57,7 @@ struct ProblemAnswer {
     message: String,
 }
 
-/// The words that a sender hears of a delivery.
+/// The statuses of a delivery that a sender can get.
 fn answered() -> ObjectBuilder {
     let mut words: Vec<_> = DeliveryStatus::ALL
         .iter()
@@ -87,6 +88,10 @@ fn one_of(words: Vec<&'static str>) -> ObjectBuilder {
         .enum_values(Some(words))
 }
 
+/// # Errors
+///
+/// [`ApiError::NotFound`] if the address cannot exist. Other refusals are returned as the
+/// answer, which a page may read.
 pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Reply, ApiError> {
     // An address that cannot exist is refused before its body is read.
     let address = super::address(connection)?;
@@ -97,31 +102,37 @@ pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Repl
         }
         Err(error) => Err(error),
     };
-    // A page reads a refusal too.
+    // A page may read a refusal too.
     let mut reply = answered.unwrap_or_else(|error| call.refuse(&error));
     origins::share(call, &address, &mut reply).await;
     Ok(reply)
 }
 
-/// Takes a delivery in, for a source or a channel: what became of it, and the
-/// plugin's own reply.
+/// Takes a delivery in, for a source or a channel. Returns its outcome, and the plugin's own
+/// reply.
+///
+/// # Errors
+///
+/// A refusal of the connection, its rate or the body, [`ApiError::BadRequest`] if the plugin
+/// cannot read the body, and [`ApiError::Unauthorized`] if the sender check fails.
 pub async fn take(
     call: &Call<'_>,
     address: Address,
     body: Unread,
 ) -> Result<(DeliveryOutcome, Option<FilledReply>), ApiError> {
     let http = call.http;
-    // Before the body: what nobody is waiting for, or too often, costs nothing.
+    // Checked before the body is read: deliveries to unknown addresses, or past the rate, cost
+    // nothing.
     let connection = match intake::expect(&http.pipeline, &address).await {
         Err(error @ IntakeError::UnknownAddress(_)) => {
-            http.core.metrics.address_unknown();
+            http.core.metrics.http.address_unknown();
             return Err(error.into());
         }
         found => found?,
     };
     let pace = http.connection_pace.ask(&connection, http.core.clock.now());
     pace.map_err(|retry_after| {
-        http.core.metrics.shed("rate of one connection");
+        http.core.metrics.http.shed(Shed::RateOfOneConnection);
         ApiError::TooManyRequests { retry_after }
     })?;
     let coding = decoding::coding(&call.head.headers)?;
@@ -138,7 +149,7 @@ pub async fn take(
         }
     };
 
-    // From here on the delivery goes its way even when the sender hangs up.
+    // From here on, the delivery is processed even if the sender hangs up.
     let task_app = Arc::clone(http);
     let work = http.core.spawn(async move {
         let received = intake::receive(&task_app.pipeline, inbound).await;
@@ -154,7 +165,7 @@ pub async fn take(
     }
 }
 
-/// Whether nothing came of an item, which then says why.
+/// Returns whether an item had no result. Its message then says why.
 fn is_problem(status: ItemStatus) -> bool {
     match status {
         ItemStatus::Ignored | ItemStatus::Invalid | ItemStatus::Unrouted | ItemStatus::Failed => {
@@ -197,7 +208,7 @@ fn answer(outcome: DeliveryOutcome) -> IngestAnswer {
     }
 }
 
-/// The source's own answer, as its plugin composed it.
+/// Returns the source's own answer, as its plugin composed it.
 pub fn filled(filled: FilledReply) -> Reply {
     let mut reply = reply::text(
         StatusCode::from_u16(filled.status).unwrap_or(StatusCode::OK),

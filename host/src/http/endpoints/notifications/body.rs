@@ -9,6 +9,7 @@ use crate::domain::id::AgentId;
 use crate::http::error::ApiError;
 use crate::http::zod::{Issue, Length, Node, Step};
 use crate::limits;
+use crate::pipeline::notify::Request;
 use crate::pipeline::templates::wanted::{
     Component, ComponentKind, Document, Media, Parameter, Parts, Value as Filled, Wanted,
 };
@@ -18,31 +19,29 @@ const NAME: Length = Length::filled(limits::NAME_CHARACTERS);
 const PARAMETER: Length = Length::up_to(limits::PARAMETER_CHARACTERS);
 const TEMPLATE_NAME: Length = Length::filled(limits::TEMPLATE_NAME_CHARACTERS);
 
-/// What could be read. With no issue everything that is required is there.
-pub struct Draft {
-    pub name: Option<String>,
+/// A body as far as it could be read. Whom it addresses is checked also where the rest has issues,
+/// so that a partner gets all issues at once.
+#[derive(Default)]
+pub struct Read {
     pub phone_number: Option<String>,
-    pub email: Option<String>,
     pub instance: Option<AgentId>,
-    pub source: Option<String>,
-    /// False: not transferred to people when it is not answered.
-    pub transfer: bool,
-    pub special_instructions: Option<String>,
-    pub template: Option<Wanted>,
+    /// `None`: there is an issue.
+    pub request: Option<Request>,
 }
 
-/// The phone is none that can be.
+/// The issue of a phone number that cannot exist.
 pub(super) fn impossible_phone() -> Issue {
     let path = vec![Step::Field("phoneNumber".to_owned())];
     Issue::unreadable(path, "Invalid phone number")
 }
 
-/// The contact wants no messages.
+/// The refusal for a contact that does not want messages.
 pub fn banned() -> ApiError {
     ApiError::BadRequest("The contact does not want to be written to: nothing was sent.".to_owned())
 }
 
-pub fn read(body: Node<'_>) -> Option<Draft> {
+/// Reads a body. `None`: it is not an object.
+pub fn read(body: Node<'_>) -> Option<Read> {
     let body = body.object()?;
     let name = body.field("name").trimmed(NAME);
     let phone_number = phone_number(&body.field("phoneNumber"));
@@ -51,15 +50,19 @@ pub fn read(body: Node<'_>) -> Option<Draft> {
     let source = body.field("source").text(NAME);
     let transfer = transfer(body);
     let special_instructions = special_instructions(body);
-    Some(Draft {
-        name: name.map(str::to_owned),
+    let template = template(body);
+    let request = name.zip(source).zip(template);
+    Some(Read {
         phone_number: phone_number.map(str::to_owned),
-        email,
         instance,
-        source: source.map(|source| source.trim().to_owned()),
-        transfer,
-        special_instructions,
-        template: template(body),
+        request: request.map(|((name, source), template)| Request {
+            name: name.to_owned(),
+            email,
+            source: source.trim().to_owned(),
+            transfer,
+            special_instructions,
+            template,
+        }),
     })
 }
 

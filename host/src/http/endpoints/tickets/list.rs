@@ -1,6 +1,6 @@
-//! `GET /tickets`: newest first, in pages. A cursor names the last ticket of its
-//! page, so that tickets that open meanwhile move nothing: they come before the
-//! first page. It belongs to its workspace and its status.
+//! `GET /tickets`: newest first, in pages. A cursor names the last ticket of its page, so
+//! tickets that open meanwhile shift nothing: they belong before the first page. A cursor is
+//! valid for its workspace and its status.
 
 use hyper::StatusCode;
 use serde::Serialize;
@@ -25,16 +25,20 @@ const LIST: u8 = 1;
 #[serde(rename_all = "camelCase")]
 pub struct TicketsPage {
     tickets: Vec<TicketView>,
-    /// None: there are no older ones.
+    /// Null if there are no older tickets.
     next_cursor: Option<String>,
     count: usize,
 }
 
+/// # Errors
+///
+/// [`ApiError::BadRequest`] for an invalid parameter, and [`ApiError::Store`] if the store
+/// cannot be read.
 pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiError> {
     let workspace = caller.scope().workspace();
     let filter = filter(&call.query(), workspace)?;
     let limit = filter.limit as usize;
-    // One more tells whether there is another page.
+    // One more row shows whether there is another page.
     let asked = TicketFilter {
         limit: filter.limit + 1,
         ..filter
@@ -63,7 +67,7 @@ pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiEr
     )?)
 }
 
-/// As cursors hold it.
+/// Returns the status as cursors contain it.
 fn word(status: Option<Status>) -> &'static str {
     status.map_or("", Status::as_str)
 }
@@ -74,7 +78,7 @@ fn filter(query: &Query<'_>, workspace: WorkspaceId) -> Result<TicketFilter, Api
         ..TicketFilter::default()
     };
     if let Some(text) = query.get("status") {
-        let status = Status::of(text).ok_or_else(|| {
+        let status = Status::from_text(text).ok_or_else(|| {
             let words = Status::ALL.map(Status::as_str);
             ApiError::BadRequest(format!("`status` is one of {}.", words.join(", ")))
         })?;
@@ -85,11 +89,11 @@ fn filter(query: &Query<'_>, workspace: WorkspaceId) -> Result<TicketFilter, Api
     };
     let cursor =
         ListCursor::decode(text).map_err(|error| ApiError::BadRequest(format!("{error}.")))?;
-    let status = Status::of(&cursor.filter);
+    let status = Status::from_text(&cursor.filter);
     let is_own = cursor.workspace == workspace
         && cursor.list == LIST
         && cursor.filter == word(status)
-        // What the cursor holds need not be said again.
+        // The cursor contains the status, so it need not be repeated.
         && (filter.status.is_none() || filter.status == status);
     if !is_own {
         return Err(ApiError::BadRequest(

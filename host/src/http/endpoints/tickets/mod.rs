@@ -1,6 +1,5 @@
-//! Tickets as the desk works with them, by an access token: those of its workspace,
-//! whoever brought the deals in. A ticket of another workspace is as unknown as one
-//! that is not there.
+//! Tickets as the desk works with them, by an access token: those of its workspace, whichever
+//! partner brought the deals. A ticket of another workspace looks like one that does not exist.
 
 mod list;
 mod patch;
@@ -18,7 +17,7 @@ use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::store::TicketFilter;
 
-/// The ticket that a path names. A text that is no id is nobody's.
+/// Reads the ticket id of a path. A text that is not an id counts as unknown.
 fn id_of(text: &str) -> Result<TicketId, ApiError> {
     text.parse().map_err(|_| not_found())
 }
@@ -27,7 +26,7 @@ fn not_found() -> ApiError {
     ApiError::NotFound("Ticket not found: the workspace has none with this id.".to_owned())
 }
 
-/// The ticket as it is now.
+/// Returns the ticket as it is now.
 async fn view(
     call: &Call<'_>,
     caller: &PartnerCaller,

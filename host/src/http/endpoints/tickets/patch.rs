@@ -1,6 +1,6 @@
-//! `PATCH /tickets/{id}`: how far a ticket is, and who has taken it. A field that is
-//! not one of these is refused, so that a misspelled one is not lost. Asking for what
-//! is so already changes nothing. The answer is the ticket as it is then.
+//! `PATCH /tickets/{id}`: changes the status of a ticket, and who has taken it. Any other field
+//! is refused, so that a misspelled one is not lost. A change that is already in effect is a
+//! no-op. The answer is the ticket after the change.
 
 use hyper::StatusCode;
 
@@ -23,6 +23,10 @@ const OWNER: &str = "ownerEmail";
 
 const FIELDS: [&str; 2] = [STATUS, OWNER];
 
+/// # Errors
+///
+/// The body is invalid, the ticket or the owner is unknown, another ticket took this one's
+/// place, or the store fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -55,10 +59,10 @@ pub async fn run(
     }
 }
 
-/// What is to become of the ticket.
+/// The requested changes.
 pub(super) struct Wanted {
     status: Option<Status>,
-    /// The inner `None`: nobody has it any more.
+    /// The inner `None` releases the ticket: it has no owner then.
     owner: Option<Option<String>>,
 }
 
@@ -69,7 +73,7 @@ pub(super) fn read(body: Node<'_>) -> Option<Wanted> {
     let status = body.field(STATUS).optional();
     let status = status
         .and_then(|status| status.one_of(&Status::ALL.map(Status::as_str)))
-        .and_then(Status::of);
+        .and_then(Status::from_text);
     let owner = body.field(OWNER).optional().map(|owner| {
         if owner.is_null() {
             return None;
@@ -93,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn null_lets_go_and_what_is_left_out_stays() {
+    fn null_releases_a_ticket_and_omitted_fields_stay() {
         let body = json!({"status": "answered", "ownerEmail": " Nilda@Example.com "});
         let both = wanted(&body);
         assert_eq!(both.status, Some(Status::Answered));
@@ -104,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told_at_once() {
+    fn every_mistake_becomes_an_issue() {
         let check = |body: Value, expect: &[(&str, &str)]| {
             let (_, issues) = zod::read(&body, read);
             let told = serde_json::to_value(&issues).expect("JSON");

@@ -1,22 +1,23 @@
-//! What the reader of a ticket's body takes, as the document tells it. The tests
-//! give examples, and what becomes of them when they are broken, to both.
+//! The schema of a ticket's body, for the document. The tests give examples and mutations of
+//! them to both the reader and the schema.
 
 use serde_json::{Value, json};
 
 use crate::domain::ticket::Status;
 use crate::http::terms::{email, one_of};
 
-/// Of `PATCH /tickets/{id}`.
+/// Returns the schema of `PATCH /tickets/{id}`.
 pub fn patch() -> Value {
-    let mut owner = email("The e-mail address of who takes it; null: nobody has it any more.");
+    let mut owner =
+        email("The e-mail address of the person who takes the ticket. Null releases it.");
     owner["type"] = json!(["string", "null"]);
     json!({
         "type": "object",
-        "description": "What is to change, at least one thing. What is not given stays.",
+        "description": "The changes, at least one. A field that is left out keeps its value.",
         "additionalProperties": false,
         "minProperties": 1,
         "properties": {
-            "status": one_of(&Status::ALL.map(Status::as_str), "How far it is; resolving it ends the conversation."),
+            "status": one_of(&Status::ALL.map(Status::as_str), "The status of the ticket. Resolving it ends the conversation."),
             "ownerEmail": owner,
         },
     })
@@ -24,8 +25,16 @@ pub fn patch() -> Value {
 
 pub fn patch_examples() -> [(&'static str, &'static str, Value); 2] {
     [
-        ("answered", "It is answered", json!({"status": "answered"})),
-        ("free", "Nobody has it", json!({"ownerEmail": null})),
+        (
+            "answered",
+            "The ticket is answered",
+            json!({"status": "answered"}),
+        ),
+        (
+            "free",
+            "The ticket is released",
+            json!({"ownerEmail": null}),
+        ),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! `GET /tickets/{id}`.
+//! `GET /tickets/{id}`: shows one ticket.
 
 use hyper::StatusCode;
 
@@ -8,6 +8,10 @@ use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 
+/// # Errors
+///
+/// [`ApiError::NotFound`] if the workspace has no such ticket, and [`ApiError::Store`] if the
+/// store cannot be read.
 pub async fn run(call: &Call<'_>, caller: &PartnerCaller, ticket: &str) -> Result<Reply, ApiError> {
     let ticket = view(call, caller, id_of(ticket)?).await?;
     Ok(reply::json(StatusCode::OK, &ticket)?)

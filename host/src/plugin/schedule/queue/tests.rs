@@ -17,7 +17,7 @@ fn queue() -> Queue<&'static str> {
 fn about(lane: &str) -> About {
     About {
         lane: Arc::from(lane),
-        digest: Digest::of(lane.as_bytes()),
+        digest: Digest::compute(lane.as_bytes()),
         instance: true,
     }
 }
@@ -132,7 +132,7 @@ fn a_digest_is_charged_in_every_lane_for_time_beyond_the_ordinary() {
     push(&mut queue, "a", "a1");
     run(&mut queue, 500 * MS);
     let same = About {
-        digest: Digest::of(b"a"),
+        digest: Digest::compute(b"a"),
         ..about("b")
     };
     queue.push(same, "same digest").expect("room");

@@ -9,9 +9,9 @@ use super::super::known::Known;
 use super::super::notify;
 use super::super::people::{self, Said};
 use super::{Before, Changes, answered, heard_before, history};
-use crate::domain::deal::{DealCreateAnswer, Stage, Status};
+use crate::domain::deal::{Stage, Status};
 use crate::domain::id::ProductId;
-use crate::store::{DealCreated, NewDeal, StoredAnswer};
+use crate::store::{CreatedDeal, DealCreated, NewDeal};
 
 pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
     match heard_before(known, new.idempotency.as_ref()) {
@@ -40,7 +40,7 @@ pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
         phone_number: phone,
         props: None,
     };
-    let contact = people::of(known, workspace, &said);
+    let contact = people::find_or_create(known, workspace, &said);
     let mut props = new.props.clone();
     if let (None, Some(reference)) = (product, &new.product) {
         let named = [
@@ -79,12 +79,10 @@ pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
         },
     );
     history(known, workspace, new.id, new.by.changed_by(), changes.0);
-    let mut body = DealCreateAnswer {
-        success: true,
-        deal_id: new.id,
-        conversation_id: None,
+    let mut created = CreatedDeal {
+        id: new.id,
+        begun: None,
     };
-    let mut headers = Vec::new();
     if let (Some(message), Some(recipient)) = (&new.message, phone) {
         let source = new.props.get("source").and_then(Value::as_str);
         let opening = Opening {
@@ -104,15 +102,9 @@ pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
             &message.message,
             None,
         );
-        body.conversation_id = Some(conversation);
-        headers.push(("x-message-id".to_owned(), message.message.id.to_string()));
-        headers.push(("x-message-status".to_owned(), "waiting".to_owned()));
+        created.begun = Some((conversation, message.message.id));
     }
-    let answer = StoredAnswer {
-        status: 201,
-        headers,
-        body: serde_json::to_string(&body).expect("ids are JSON"),
-    };
+    let answer = (new.answer)(&created);
     answered(known, new.idempotency.as_ref(), &answer);
     DealCreated::Done(answer)
 }
@@ -205,10 +197,7 @@ mod tests {
         };
         let id = new.id;
         let body = done(make(known, new));
-        assert_eq!(
-            body,
-            json!({"success": true, "dealId": id, "conversationId": null})
-        );
+        assert_eq!(body, json!({"id": id, "begun": null}));
         let made = deal(known, id);
         assert_eq!((made.status, made.stage), (Status::Open, Stage::FIRST));
         assert_eq!(made.partner, Some(by().partner));
@@ -240,16 +229,11 @@ mod tests {
         assert!(!begun.transfer);
         let send = known.dialogue.live_send(sent).expect("it waits");
         assert_eq!((send.lease, send.lease_until), (0, None));
-        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
-        assert_eq!(
-            body["conversationId"],
-            json!(message(known, sent).conversation)
-        );
-        let headers = [
-            ("x-message-id".to_owned(), sent.to_string()),
-            ("x-message-status".to_owned(), "waiting".to_owned()),
-        ];
-        assert_eq!(answer.headers, headers);
+        let created = CreatedDeal {
+            id,
+            begun: Some((message(known, sent).conversation, sent)),
+        };
+        assert_eq!(answer, deal_answer(&created));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::known::{Known, NewLog};
 use super::{Before, Changes, answered, edited, heard_before, history, is_edited, own};
-use crate::domain::deal::{DealLogAnswer, LOGS, LOGS_SHOWN};
-use crate::store::{DealLogged, NewDealLog, StoredAnswer};
+use crate::domain::deal::{LOGS, LOGS_SHOWN};
+use crate::store::{CreatedDealLog, DealLogged, NewDealLog};
 
 pub fn log(known: &mut Known, new: &NewDealLog) -> DealLogged {
     match heard_before(known, new.idempotency.as_ref()) {
@@ -51,16 +51,11 @@ pub fn log(known: &mut Known, new: &NewDealLog) -> DealLogged {
         description: new.description.clone(),
         metadata: new.metadata.clone(),
     });
-    let answer = DealLogAnswer {
+    let answer = (new.answer)(&CreatedDealLog {
         id: new.id,
-        deal_id: new.deal,
+        deal: new.deal,
         created_at: now,
-    };
-    let answer = StoredAnswer {
-        status: 201,
-        headers: Vec::new(),
-        body: serde_json::to_string(&answer).expect("ids and a time are JSON"),
-    };
+    });
     answered(known, new.idempotency.as_ref(), &answer);
     DealLogged::Done(answer)
 }
@@ -70,7 +65,7 @@ mod tests {
     use super::super::super::sample::*;
     use super::*;
     use crate::domain::id::{DealId, DealLogId, PartnerId};
-    use crate::store::{ByPartner, Write, Written};
+    use crate::store::{ByPartner, StoredAnswer, Write, Written};
 
     fn note(deal: DealId, subject: &str) -> NewDealLog {
         NewDealLog {
@@ -84,6 +79,16 @@ mod tests {
                 .into_iter()
                 .collect(),
             idempotency: None,
+            answer: note_answer,
+        }
+    }
+
+    /// An answer that shows what it was made of.
+    fn note_answer(created: &CreatedDealLog) -> StoredAnswer {
+        StoredAnswer {
+            status: 201,
+            headers: Vec::new(),
+            body: format!("{created:?}"),
         }
     }
 
@@ -110,12 +115,12 @@ mod tests {
         let DealLogged::Done(answer) = log(known, new) else {
             panic!("not kept");
         };
-        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
-        assert_eq!(answer.status, 201);
-        assert_eq!(
-            body,
-            json!({"id": note_id, "dealId": id, "createdAt": known.now})
-        );
+        let created = CreatedDealLog {
+            id: note_id,
+            deal: id,
+            created_at: known.now,
+        };
+        assert_eq!(answer, note_answer(&created));
         assert_eq!(
             deal(known, id).props[LOGS],
             json!([{

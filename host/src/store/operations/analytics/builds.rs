@@ -100,11 +100,11 @@ pub struct Locked(BTreeMap<i64, (BuildState, i64)>);
 
 impl Locked {
     /// Locks this build and the others of its workspace and set.
-    pub async fn of(tx: &mut Tx, build: &Build) -> Result<Self, StoreError> {
+    pub async fn lock(tx: &mut Tx, build: &Build) -> Result<Self, StoreError> {
         let args = args! { workspace: build.workspace, metric_set: build.set.code() };
         let builds: Vec<(i64, (BuildState, i64))> = tx
             .rows(&LOCK, &args, |row| {
-                let state = row.word("rollup_builds", "state", BuildState::of)?;
+                let state = row.word("rollup_builds", "state", BuildState::from_text)?;
                 Ok((row.number("build")?, (state, row.number("step")?)))
             })
             .await?;

@@ -70,7 +70,7 @@ pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Step
         .write_or_undo(
             Rows::Of(&[build.workspace]),
             steps!(|tx| {
-                let locked = Locked::of(tx, &build).await?;
+                let locked = Locked::lock(tx, &build).await?;
                 if !matches!(locked.get(&build), Some((BuildState::Retired, _))) {
                     return Ok((Stepped::Passed, End::Undo));
                 }

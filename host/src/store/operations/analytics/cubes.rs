@@ -260,7 +260,7 @@ pub async fn remove(tx: &mut Tx, build: i64, zones: &[String]) -> Result<(), Sto
 /// Locks the builds of its workspace and set. Returns whether this build exists and has not
 /// retired.
 async fn is_there(tx: &mut Tx, build: &Build) -> Result<bool, StoreError> {
-    let locked = Locked::of(tx, build).await?;
+    let locked = Locked::lock(tx, build).await?;
     let state = locked.get(build).map(|(state, _)| state);
     Ok(matches!(
         state,
@@ -285,7 +285,7 @@ where build = :build
 order by zone");
 
 /// Returns the cubes of a build.
-pub async fn of(tx: &mut Tx, build: i64) -> Result<Vec<CubeRow>, StoreError> {
+pub async fn of_build(tx: &mut Tx, build: i64) -> Result<Vec<CubeRow>, StoreError> {
     tx.rows(&OF_BUILD, &args! { build }, |row| cube(row)).await
 }
 
@@ -321,7 +321,7 @@ pub async fn step(database: &Database, cube: &Cube) -> Result<bool, StoreError> 
                 if !is_there(tx, &build).await? {
                     return Ok((false, End::Undo));
                 }
-                let cubes = of(tx, build.number).await?;
+                let cubes = of_build(tx, build.number).await?;
                 let row = cubes.into_iter().find(|row| row.zone == zone);
                 let row = row.filter(|row| !row.is_whole());
                 let Some((row, rules)) = row.and_then(|row| rules(&row).map(|rules| (row, rules)))

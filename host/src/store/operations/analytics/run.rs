@@ -228,7 +228,7 @@ async fn hold(
         .collect();
     let touched = tx
         .rows_each(&TOUCHED, &looked, |row| {
-            let state = row.word("rollup_builds", "state", BuildState::of)?;
+            let state = row.word("rollup_builds", "state", BuildState::from_text)?;
             Ok(Touched {
                 number: row.number("build")?,
                 serves: state == BuildState::Serving,

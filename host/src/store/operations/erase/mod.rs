@@ -96,11 +96,11 @@ use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::database::Database;
-use crate::store::gone::Gone;
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
 use crate::store::schema;
 use crate::store::sql::{Sql, Tx, args, made, sql, steps};
+use crate::store::tombstones::Removal;
 use crate::store::{EraseStep, Erased, Extent, Person, StoreError};
 
 /// A transaction that erases, and the person.
@@ -138,7 +138,7 @@ impl Work<'_> {
     }
 
     /// Writes the tombstones of the removed rows.
-    async fn bury(&mut self, gone: &Gone) -> Result<(), StoreError> {
+    async fn bury(&mut self, gone: &Removal) -> Result<(), StoreError> {
         tombstones::bury(self.tx, self.person.workspace, gone).await?;
         Ok(())
     }
@@ -316,7 +316,7 @@ async fn contact(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     }
     let [holds, own_keys, shared_keys, contacts] = gone;
     if contacts > 0 {
-        let mut rows = Gone::default();
+        let mut rows = Removal::default();
         rows.remove(Entity::Contacts, &[work.person.id.0]);
         work.bury(&rows).await?;
     }

@@ -9,11 +9,11 @@ use super::{LOCK_WORK, WORK, Work};
 use crate::domain::row::Entity;
 use crate::limits;
 use crate::store::erase::ERASED_ANSWER;
-use crate::store::gone::Gone;
 use crate::store::operations::remove::{REMOVE_TICKETS, locked, rows_of};
 use crate::store::row::Columns as _;
 use crate::store::schema;
 use crate::store::sql::{Json, Row, Sql, args, json, made, sql};
+use crate::store::tombstones::Removal;
 use crate::store::{Erased, StoreError};
 
 static MESSAGES: Sql = sql("
@@ -126,7 +126,7 @@ pub async fn messages(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError>
     let idempotency_answers = work.tx.run_each(&ANSWERS, &answers).await?;
     let channel_refs = remove_references(work, &references).await?;
     work.run(&REMOVE_MESSAGES, &messages).await?;
-    let mut gone = Gone::default();
+    let mut gone = Removal::default();
     gone.remove(Entity::Messages, &messages);
     work.bury(&gone).await?;
     Ok(Some(Erased {
@@ -229,7 +229,7 @@ pub async fn errors(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     let errors = work.ids_of(&LOCK_ERRORS, &found).await?;
     let channel_refs = remove_references(work, &references).await?;
     work.run(&REMOVE_ERRORS, &errors).await?;
-    let mut gone = Gone::default();
+    let mut gone = Removal::default();
     gone.remove(Entity::MessageErrors, &errors);
     work.bury(&gone).await?;
     Ok(Some(Erased {
@@ -303,7 +303,7 @@ pub async fn conversations(work: &mut Work<'_>) -> Result<Option<Erased>, StoreE
         .await?;
     work.run(&REMOVE_TICKETS, &tickets).await?;
     work.run(&REMOVE_CONVERSATIONS, &conversations).await?;
-    let mut gone = Gone::default();
+    let mut gone = Removal::default();
     gone.remove(Entity::Tickets, &tickets);
     gone.remove(Entity::Conversations, &conversations);
     work.bury(&gone).await?;
@@ -333,7 +333,7 @@ pub async fn tickets(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> 
     }
     let tickets = work.ids_of(&LOCK_TICKETS, &found).await?;
     work.run(&REMOVE_TICKETS, &tickets).await?;
-    let mut gone = Gone::default();
+    let mut gone = Removal::default();
     gone.remove(Entity::Tickets, &tickets);
     work.bury(&gone).await?;
     Ok(Some(Erased {

@@ -1,9 +1,9 @@
-//! `POST /admin/v1/contacts/erase`: removes a person and all that is known of it. The
-//! person is named by `id`, or by `phone` or `email` within a `workspace`; all of it
-//! in the body, since addresses end up in logs. `dryRun` counts what would go.
+//! `POST /admin/v1/contacts/erase`: removes a person and everything that is known of them. The
+//! person is named by `id`, or by `phone` or `email` within a `workspace`; all of it in the
+//! body, since addresses end up in logs. `dryRun` counts what would be removed.
 //!
-//! The answer is the receipt. It takes as long as it takes, also when the operator
-//! hangs up; interrupted, the same request goes on with it.
+//! The answer is the receipt. The request takes as long as it needs, even if the operator hangs
+//! up. After an interruption, the same request continues the erasure.
 
 use std::sync::Arc;
 
@@ -32,19 +32,22 @@ struct Request {
     email: Option<String>,
     #[serde(default)]
     dry_run: bool,
-    /// Deliveries that are not converted yet and name the person go too.
+    /// Also removes unconverted deliveries that name the person.
     #[serde(default)]
     unconverted: bool,
 }
 
-/// What the service cannot know or reach, with every receipt.
+/// What the service cannot know or reach, listed in every receipt.
 const NOT_REACHED: [&str; 4] = [
     "backups of the store, and copies that its database keeps (the log of PostgreSQL, replicas)",
-    "copies that clients exported before: they see with /v1/export/{entity}/ids what is gone",
-    "what sources, partners and channels keep of the person themselves",
-    "what comes in about the person from now on: a repeat of a known lead brings nobody back, and is kept raw for its time",
+    "copies that clients exported before: /v1/export/{entity}/ids shows them what was removed",
+    "the person's data that sources, partners and channels keep themselves",
+    "data about the person that arrives from now on: a repeat of a known lead does not restore the contact, but its raw delivery is kept for its retention time",
 ];
 
+/// # Errors
+///
+/// The body is invalid, there is no such contact, the service is stopping, or the store fails.
 pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<Reply, ApiError> {
     let request: Request = read_json(call, body).await?;
     let store = &*call.http.core.store;
@@ -101,7 +104,8 @@ async fn find(
     }
     if request.id.is_none() && request.workspace.is_none() {
         return Err(ApiError::BadRequest(
-            "A phone or an e-mail address is somebody's within a `workspace`: name it.".to_owned(),
+            "A phone or an e-mail address identifies a person only within a `workspace`: name it."
+                .to_owned(),
         ));
     }
     for workspace in among {
@@ -110,9 +114,9 @@ async fn find(
             return Ok((workspace, person, found_by));
         }
     }
-    // What was asked for is not said again: answers are logged here and there.
+    // The error does not repeat the search value: answers may be logged elsewhere.
     Err(ApiError::NotFound(
-        "There is no such contact; one that was erased is found by the contact's id alone, which the receipt names.".to_owned(),
+        "There is no such contact. An erased one is found only by the contact's id, which the receipt names.".to_owned(),
     ))
 }
 
@@ -127,14 +131,15 @@ fn by(request: &Request, workspace: &Workspace) -> Result<(PersonBy, FoundBy), A
         let key = phone::normalise(text, &workspace.region).match_key;
         let key = key.ok_or_else(|| {
             ApiError::BadRequest(
-                "`phone` is no number that can be called: write it as +5511987654321.".to_owned(),
+                "`phone` is not a number that can be called: write it as +5511987654321."
+                    .to_owned(),
             )
         })?;
         return Ok((PersonBy::Key(contact::phone_key(&key)), FoundBy::Phone));
     }
     let text = request.email.as_deref().unwrap_or_default();
     let email = contact::email(text)
-        .ok_or_else(|| ApiError::BadRequest("`email` is no e-mail address.".to_owned()))?;
+        .ok_or_else(|| ApiError::BadRequest("`email` is not an e-mail address.".to_owned()))?;
     Ok((PersonBy::Key(contact::email_key(&email)), FoundBy::Email))
 }
 
@@ -142,7 +147,7 @@ fn refused(error: EraseError) -> ApiError {
     match error {
         EraseError::Store(error) => ApiError::Store(error),
         EraseError::Stopping => ApiError::Overloaded {
-            what: "The service is stopping; ask again, and it goes on where it was.",
+            what: "The service is stopping; send the request again, and it continues where it was.",
             retry_after: 5,
         },
     }

@@ -1,6 +1,6 @@
-//! `GET /admin/v1/erasures?workspace=&before=&limit=`, newest first: who was erased,
-//! by ids alone, what went, and what of what was left still stands. One without `doneAt`
-//! was interrupted, or goes on.
+//! `GET /admin/v1/erasures?workspace=&before=&limit=`, newest first: the erased persons by ids
+//! alone, what was removed, and which of the remaining parts still exist. An erasure without
+//! `doneAt` was interrupted or is still running.
 
 use hyper::StatusCode;
 use serde_json::json;
@@ -12,6 +12,9 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::store::ErasureFilter;
 
+/// # Errors
+///
+/// A parameter is invalid, there is no such workspace, or the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let query = call.query();
     let mut filter = ErasureFilter {
@@ -24,7 +27,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     if let Some(text) = query.filled(&["before"]) {
         let id: ErasureId = text
             .parse()
-            .map_err(|_| ApiError::BadRequest(format!("`{text}` is no id of an erasure.")))?;
+            .map_err(|_| ApiError::BadRequest(format!("`{text}` is not the id of an erasure.")))?;
         filter.before = Some(id);
     }
     let mut erasures = call.http.core.store.erasures(&filter).await?;

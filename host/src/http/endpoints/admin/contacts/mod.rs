@@ -1,4 +1,4 @@
-//! People: erased when they want to be forgotten, and what is remembered of it.
+//! Persons: their erasure on request, and the record of it.
 
 pub mod erase;
 pub mod erasures;

@@ -13,6 +13,9 @@ use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 use crate::store::DeliveryFilter;
 
+/// # Errors
+///
+/// A parameter is invalid or names something unknown, or the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let filter = filter(call).await?;
     let deliveries = call.http.core.store.deliveries(&filter).await?;
@@ -35,10 +38,10 @@ async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
         ..DeliveryFilter::default()
     };
     if let Some(word) = query.filled(&["status"]) {
-        let status = DeliveryStatus::of(word).ok_or_else(|| {
+        let status = DeliveryStatus::from_text(word).ok_or_else(|| {
             let words: Vec<_> = DeliveryStatus::ALL.iter().map(|one| one.as_str()).collect();
             ApiError::BadRequest(format!(
-                "`{word}` is no status; there are {}.",
+                "`{word}` is not a status; there are {}.",
                 words.join(", ")
             ))
         })?;
@@ -59,10 +62,10 @@ async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     Ok(filter)
 }
 
-/// Characters of a digest that tell it from others, as the stores ask for.
+/// The least number of characters of a digest, as the stores require.
 const DIGEST_BEGINNING: usize = 8;
 
-/// A version, or enough of its digest.
+/// Returns a version, or the beginning of a digest.
 fn version(query: &Query<'_>) -> Result<Option<String>, ApiError> {
     let Some(text) = query.filled(&["version"]) else {
         return Ok(None);
@@ -71,7 +74,7 @@ fn version(query: &Query<'_>) -> Result<Option<String>, ApiError> {
         text.len() >= DIGEST_BEGINNING && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_digest && !text.contains('.') {
         return Err(ApiError::BadRequest(format!(
-            "`version={text}` is no version: write 1.2.0, or at least {} characters of its digest.",
+            "`version={text}` is not a version: write 1.2.0, or at least {} characters of its digest.",
             DIGEST_BEGINNING
         )));
     }
@@ -84,7 +87,7 @@ fn moment(query: &Query<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
     };
     let moment = time::parse(text).ok_or_else(|| {
         ApiError::BadRequest(format!(
-            "`{name}={text}` is no time: write 2026-01-31 or 2026-01-31T12:00:00Z."
+            "`{name}={text}` is not a time: write 2026-01-31 or 2026-01-31T12:00:00Z."
         ))
     })?;
     Ok(Some(moment))

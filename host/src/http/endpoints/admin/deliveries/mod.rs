@@ -1,4 +1,4 @@
-//! What senders sent and what became of it.
+//! Deliveries: what senders sent, and its outcome.
 
 pub mod list;
 pub mod replay;
@@ -13,7 +13,7 @@ use crate::domain::id::{AgentId, ConnectionId, DeliveryId};
 use crate::http::error::ApiError;
 use crate::store::{DeliverySummary, Store, StoreError};
 
-/// The instances of channels: a delivery of one is its provider's webhook.
+/// The instances of channels: a delivery of a channel is its provider's webhook.
 struct Channels(HashMap<ConnectionId, Option<AgentId>>);
 
 impl Channels {
@@ -27,8 +27,8 @@ impl Channels {
         Ok(Self(channels.collect()))
     }
 
-    /// The delivery with `instanceId`, null where it came from a source; of one
-    /// from a channel `connection` is the instance's name.
+    /// Returns the delivery with `instanceId`, which is null if it came from a source. If it
+    /// came from a channel, `connection` is the instance's name.
     fn shown(&self, delivery: &DeliverySummary) -> Result<Value, ApiError> {
         let mut shown = serde_json::to_value(delivery).map_err(ApiError::internal)?;
         let instance = self.0.get(&delivery.connection_id).copied().flatten();

@@ -1,6 +1,6 @@
-//! `POST /admin/v1/deliveries/{id}/replay {apply, release}`: converts one
-//! delivery again with what is active now. Many are replayed one by one: the
-//! caller sees how far it is, and nothing is lost when it stops.
+//! `POST /admin/v1/deliveries/{id}/replay {apply, release}`: converts one delivery again with
+//! the active version. Callers replay many deliveries one by one, so that they see the progress
+//! and can stop at any time without losing anything.
 
 use std::sync::Arc;
 
@@ -25,6 +25,9 @@ struct Request {
     release: bool,
 }
 
+/// # Errors
+///
+/// The body is invalid, the delivery is unknown or cannot be replayed, or the store fails.
 pub async fn replay(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
     let id = parse_id(id)?;
     let request: Request = read_json(call, body).await?;

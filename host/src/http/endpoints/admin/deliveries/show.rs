@@ -1,5 +1,5 @@
-//! `GET /admin/v1/deliveries/{id}`: the request as it is kept, secrets
-//! redacted, and what became of each item.
+//! `GET /admin/v1/deliveries/{id}`: the request as it is stored, with its secrets redacted, and
+//! the outcome of each item.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,6 +12,10 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::store::DeliveryDetail;
 
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such delivery, and [`ApiError::Store`] if the store
+/// cannot be read.
 pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     let id = parse_id(id)?;
     let delivery = call

@@ -1,4 +1,4 @@
-//! How analytics is kept counted, for operators.
+//! The counting of analytics, for operators.
 
 pub mod rebuild;
 pub mod run;
@@ -12,7 +12,7 @@ use crate::domain::id::WorkspaceId;
 use crate::http::state::Http;
 use crate::store::{RollupStatus, Store, StoreError, is_stale};
 
-/// How old what a metric set shows is, and nothing else.
+/// Returns the freshness of a metric set, and nothing else.
 pub fn freshness(http: &Http, status: &RollupStatus) -> Value {
     json!({
         "metricSet": status.set.as_str(),
@@ -21,7 +21,7 @@ pub fn freshness(http: &Http, status: &RollupStatus) -> Value {
     })
 }
 
-/// Workspaces as operators know them.
+/// The names by which operators know workspaces.
 struct Names(HashMap<WorkspaceId, String>);
 
 impl Names {
@@ -31,7 +31,7 @@ impl Names {
         Ok(Self(names.collect()))
     }
 
-    /// The slug; the id of one that is gone.
+    /// Returns the slug, or the id of a removed workspace.
     fn name(&self, id: WorkspaceId) -> String {
         let known = self.0.get(&id);
         known.map_or_else(|| id.to_string(), Clone::clone)

@@ -1,5 +1,5 @@
-//! `POST /admin/v1/etl/rebuilds {workspace, metricSet}`: begins to count anew from
-//! the beginning, beside what serves. Without a name: all of them.
+//! `POST /admin/v1/etl/rebuilds {workspace, metricSet}`: begins a new build beside the one that
+//! serves. A name that is left out stands for all.
 
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -21,12 +21,15 @@ struct Request {
     metric_set: Option<String>,
 }
 
+/// # Errors
+///
+/// The body is invalid, the metric set or the workspace is unknown, or the store fails.
 pub async fn rebuild(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     let request: Request = read_json(call, body).await?;
     let store = &*call.http.core.store;
     let sets = match &request.metric_set {
         None => MetricSet::ALL.to_vec(),
-        Some(text) => vec![MetricSet::of(text).ok_or_else(|| unknown(text))?],
+        Some(text) => vec![MetricSet::from_text(text).ok_or_else(|| unknown(text))?],
     };
     let workspace = match &request.workspace {
         None => None,

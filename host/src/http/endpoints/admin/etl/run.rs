@@ -1,6 +1,6 @@
-//! `POST /admin/v1/etl/runs`: counts what was committed before the request, and
-//! answers when that is done. The host that is asked does it itself, whichever does
-//! the periodic runs: what two count is counted once.
+//! `POST /admin/v1/etl/runs`: counts everything that was committed before the request, and
+//! answers when that is done. The host that gets the request counts by itself, whichever host
+//! does the periodic runs: counting the same change twice has no effect.
 
 use std::sync::Arc;
 
@@ -14,6 +14,10 @@ use crate::http::reply::{self, Reply};
 use crate::limits;
 use crate::pipeline::rollup::{self, Cut};
 
+/// # Errors
+///
+/// [`ApiError::Overloaded`] if this host cannot count now, and [`ApiError::Store`] if the store
+/// fails.
 pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
     let http = Arc::clone(call.http);
     let ran = call
@@ -40,7 +44,7 @@ pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
             })
         })
         .collect();
-    // What has more to read goes on where the periodic runs are done.
+    // The host with the periodic runs continues with what is left to read.
     if round.more {
         call.http.pipeline.rollup.hurry();
     }
@@ -53,9 +57,9 @@ pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
 fn refusal(cut: Cut) -> ApiError {
     let what = match cut {
         Cut::Store(error) => return error.into(),
-        Cut::Stopping => "This host is stopping; ask again when it is back, or another host.",
-        Cut::CutOff => "This host was cut off and is catching up with the others; ask again.",
-        Cut::AnotherHost => "Another host does the job now; ask again.",
+        Cut::Stopping => "This host is stopping; try again when it is back, or on another host.",
+        Cut::CutOff => "This host was cut off and is catching up with the others; try again.",
+        Cut::AnotherHost => "Another host does the job now; try again.",
     };
     ApiError::Overloaded {
         what,

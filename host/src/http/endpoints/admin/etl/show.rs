@@ -1,5 +1,5 @@
-//! `GET /admin/v1/etl`: how far each metric set is counted, what is behind and what
-//! is being made.
+//! `GET /admin/v1/etl`: how far each metric set is counted, what lags behind, and which builds
+//! are in progress.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -10,6 +10,9 @@ use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
 pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
     let http = call.http;
     let names = Names::of(&*http.core.store).await?;

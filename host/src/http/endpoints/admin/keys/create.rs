@@ -1,4 +1,4 @@
-//! `POST /admin/v1/keys`: makes a key. This answer is the only one that has its text.
+//! `POST /admin/v1/keys`: creates a key. Only this answer contains its text.
 
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -27,9 +27,12 @@ struct Request {
     expires_days: Option<u32>,
 }
 
+/// # Errors
+///
+/// The body is invalid, the workspace or the partner is unknown, or the store fails.
 pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     let request: Request = read_json(call, body).await?;
-    let kind = KeyKind::of(&request.kind).ok_or_else(|| {
+    let kind = KeyKind::from_text(&request.kind).ok_or_else(|| {
         ApiError::BadRequest(format!(
             "`{}` is no kind of key: partner, workspace, access-token and admin are.",
             request.kind
@@ -58,7 +61,7 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     Ok(reply::json(StatusCode::CREATED, &answer)?)
 }
 
-/// What a key of this kind must name, and must not.
+/// Resolves the scope of a key: checks which names a key of this kind requires and forbids.
 async fn scope(
     call: &Call<'_>,
     kind: KeyKind,

@@ -1,4 +1,4 @@
-//! `GET /admin/v1/keys?workspace=`: all keys, also those that open nothing any more.
+//! `GET /admin/v1/keys?workspace=`: all keys, including revoked and expired ones.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,10 @@ use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store
+/// cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let store = &call.http.core.store;
     let query = call.query();

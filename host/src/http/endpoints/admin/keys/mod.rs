@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::domain::key::KeyRecord;
 use crate::domain::time::Micros;
 
-/// A key as operators see it: everything but its text.
+/// Returns a key as operators see it: everything but its text.
 fn shown(key: &KeyRecord, workspace: Option<&str>, partner: Option<&str>, now: Micros) -> Value {
     let state = if key.revoked_at.is_some() {
         "revoked"

@@ -1,5 +1,5 @@
-//! `DELETE /admin/v1/keys/{id}`: within a second the key opens nothing. The key
-//! that asks cannot revoke itself: nobody would be left to make another.
+//! `DELETE /admin/v1/keys/{id}`: within a second the key stops working. A key cannot revoke
+//! itself: otherwise no key might be left to make another.
 
 use hyper::StatusCode;
 use serde_json::json;
@@ -12,12 +12,16 @@ use crate::http::reply::{self, Reply};
 use crate::pipeline::fleet;
 use crate::store::Announcement;
 
+/// # Errors
+///
+/// There is no live key with this id, it is the caller's own key, or the store fails.
 pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> Result<Reply, ApiError> {
     let missing = || ApiError::NotFound(format!("There is no live key `{id}`."));
     let key: KeyId = id.parse().map_err(|_| missing())?;
     if key == caller.key() {
         return Err(ApiError::conflict(
-            "This key is the one that asks: revoke it with another admin key.".to_owned(),
+            "This request was made with the key itself: revoke it with another admin key."
+                .to_owned(),
         ));
     }
     if !call

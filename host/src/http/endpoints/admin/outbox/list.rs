@@ -1,5 +1,5 @@
-//! `GET /admin/v1/outbox?instance=&state=&before=&limit=`, newest first: what
-//! went out, and what came in.
+//! `GET /admin/v1/outbox?instance=&state=&before=&limit=`, newest first: outgoing and incoming
+//! messages.
 
 use hyper::StatusCode;
 use serde_json::json;
@@ -12,6 +12,9 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::store::OutboxFilter;
 
+/// # Errors
+///
+/// A parameter is invalid or names an unknown instance, or the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let filter = filter(call).await?;
     let messages = call.http.core.store.outbox(&filter).await?;
@@ -29,9 +32,9 @@ async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
         ..OutboxFilter::default()
     };
     if let Some(word) = query.filled(&["state"]) {
-        let state = State::of(word).ok_or_else(|| {
+        let state = State::from_text(word).ok_or_else(|| {
             let words = State::ALL.map(State::as_str).join(", ");
-            ApiError::BadRequest(format!("`{word}` is no state; there are {words}."))
+            ApiError::BadRequest(format!("`{word}` is not a state; there are {words}."))
         })?;
         filter.state = Some(state);
     }

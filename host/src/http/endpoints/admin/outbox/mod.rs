@@ -1,7 +1,6 @@
-//! Messages as operators see them: what went out, what waits, and what nobody
-//! knows of. Where an instance has the sandbox for a channel, what its contact
-//! would do is played here: it is composed as the sandbox's webhook and taken in
-//! as any webhook is.
+//! Messages as operators see them: sent, waiting, and with an unknown outcome. If an instance
+//! has the sandbox as its channel, the actions of its contact are played here: they are
+//! composed as the sandbox's webhook and taken in like any webhook.
 
 pub mod list;
 pub mod reply;
@@ -21,7 +20,7 @@ use crate::pipeline::connections::webhook_path;
 use crate::pipeline::intake::{self, Address, Inbound, Received};
 use crate::store::{DeliveryOutcome, OutboxFilter, OutboxMessage, Store};
 
-/// The adapter that can be played.
+/// The adapter whose contacts can be played.
 const SANDBOX: &str = "sandbox";
 
 fn parse_id(text: &str) -> Result<MessageId, ApiError> {
@@ -30,13 +29,13 @@ fn parse_id(text: &str) -> Result<MessageId, ApiError> {
 
 fn unknown(text: &str) -> ApiError {
     ApiError::NotFound(format!(
-        "There is no message `{text}`; `leadhost outbox` shows those that there are."
+        "There is no message `{text}`; `leadhost outbox` shows those that exist."
     ))
 }
 
-/// One message by its id.
+/// Finds one message by its id.
 async fn find(store: &dyn Store, id: MessageId) -> Result<OutboxMessage, ApiError> {
-    // The newest below the next id is the one with this id, if there is one.
+    // The newest message below the next id is the one with this id, if it exists.
     let next = Uuid::from_u128(id.0.as_u128().saturating_add(1));
     let filter = OutboxFilter {
         before: Some(MessageId(next)),
@@ -50,7 +49,7 @@ async fn find(store: &dyn Store, id: MessageId) -> Result<OutboxMessage, ApiErro
         .ok_or_else(|| unknown(&id.to_string()))
 }
 
-/// The channel that a message went through.
+/// Returns the channel that a message went through.
 async fn channel_of(store: &dyn Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
     let connections = store.connections(Some(message.workspace_id)).await?;
     connections
@@ -58,13 +57,13 @@ async fn channel_of(store: &dyn Store, message: &OutboxMessage) -> Result<Connec
         .find(|one| one.kind == ConnectionKind::Channel && one.agent == message.instance_id)
         .ok_or_else(|| {
             ApiError::conflict(format!(
-                "The instance of message {} has no adapter any more.",
+                "The instance of message {} no longer has an adapter.",
                 message.id
             ))
         })
 }
 
-/// The sandbox that a message went through.
+/// Returns the sandbox that a message went through.
 async fn sandbox_of(store: &dyn Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
     let channel = channel_of(store, message).await?;
     if channel.plugin == SANDBOX {
@@ -76,7 +75,7 @@ async fn sandbox_of(store: &dyn Store, message: &OutboxMessage) -> Result<Connec
 
 fn not_played(channel: &Connection) -> ApiError {
     ApiError::conflict(format!(
-        "Instance `{}` has the adapter `{}`: only with `{SANDBOX}` can its contacts be played.",
+        "Instance `{}` has the adapter `{}`: its contacts can be played only with `{SANDBOX}`.",
         channel.name, channel.plugin
     ))
 }
@@ -117,16 +116,16 @@ async fn play(
     match work.await.map_err(ApiError::internal)?? {
         Received::Stored { outcome, .. } => Ok(outcome),
         Received::Rejected { delivery, message } => Err(ApiError::unprocessable(format!(
-            "The sandbox does not take it: {message}. It is kept as delivery {delivery}."
+            "The sandbox refuses the event: {message}. It is stored as delivery {delivery}."
         ))),
         Received::Unproven => Err(ApiError::conflict(format!(
-            "Instance `{}` asks its provider for a proof by `checks` of its own: it cannot be played.",
+            "Instance `{}` has `checks` of its own, which its provider has to pass: it cannot be played.",
             channel.name
         ))),
     }
 }
 
-/// What came of something that was played.
+/// Returns the outcome of a played event.
 fn played(outcome: &DeliveryOutcome) -> Value {
     json!({ "delivery": outcome.delivery, "status": outcome.status, "items": outcome.items })
 }

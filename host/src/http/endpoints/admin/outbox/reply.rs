@@ -1,5 +1,5 @@
-//! `POST /admin/v1/outbox/reply {to, text, instance}`: a contact of a sandbox
-//! writes. `to` is a message of the conversation, or the contact's phone.
+//! `POST /admin/v1/outbox/reply {to, text, instance}`: plays a contact of a sandbox who writes.
+//! `to` is a message of the conversation, or the contact's phone.
 
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -25,11 +25,14 @@ struct Request {
     instance: Option<String>,
 }
 
+/// # Errors
+///
+/// The body is invalid, it names no sandbox, the sandbox refuses the event, or the store fails.
 pub async fn reply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     let request: Request = read_json(call, body).await?;
     if request.text.trim().is_empty() {
         return Err(ApiError::BadRequest(
-            "`text` is empty: what does the contact write?".to_owned(),
+            "`text` is empty: give what the contact writes.".to_owned(),
         ));
     }
     let store = &*call.http.core.store;
@@ -57,12 +60,14 @@ async fn to_message(
         .phone_number
         .as_deref()
         .or(recipient)
-        .ok_or_else(|| ApiError::conflict(format!("Nobody knows whom message {id} went to.")))?;
+        .ok_or_else(|| {
+            ApiError::conflict(format!("The recipient of message {id} is not known."))
+        })?;
     let mut inbound = json!({ "from": from, "text": text });
     if let Some(name) = &message.contact_name {
         inbound["name"] = json!(name);
     }
-    // Only what went out has an id that can be answered.
+    // Only an outgoing message has an id that can be answered.
     if message.actor != "contact"
         && let Some(external_id) = message.metadata["externalIds"][0].as_str()
     {
@@ -71,8 +76,8 @@ async fn to_message(
     Ok((channel, json!({ "inbound": inbound })))
 }
 
-/// The sandbox that this phone writes to: the one that is named, the only one,
-/// or the one that wrote to it last.
+/// Returns the sandbox that this phone writes to: the named one, the only one, or the one that
+/// wrote to it last.
 async fn by_phone(store: &dyn Store, request: &Request) -> Result<Connection, ApiError> {
     if let Some(text) = &request.instance {
         let channel = instances::channel(store, text).await?;
@@ -116,15 +121,15 @@ async fn by_phone(store: &dyn Store, request: &Request) -> Result<Connection, Ap
     wrote.cloned().ok_or_else(|| {
         let names: Vec<_> = sandboxes.iter().map(|one| one.name.as_str()).collect();
         ApiError::BadRequest(if names.is_empty() {
-            format!("No instance has the adapter `{SANDBOX}`: nobody can be played.")
+            format!("No instance has the adapter `{SANDBOX}`: no contact can be played.")
         } else {
             format!(
-                "Nothing was sent to {number} lately: say with `instance` whom it writes to, {}.",
+                "Nothing was sent to {number} lately: name in `instance` whom it writes to, {}.",
                 names.join(" or ")
             )
         })
     })
 }
 
-/// Messages among which a phone is looked for.
+/// The number of messages in which a phone is looked up.
 const LOOKED_THROUGH: u32 = 500;

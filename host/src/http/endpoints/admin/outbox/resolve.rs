@@ -1,6 +1,5 @@
-//! `POST /admin/v1/outbox/{message}/resolve {verdict}`: an operator says what
-//! became of a message of which nobody knows whether it went out: `send-again`
-//! (it did not) or `give-up`.
+//! `POST /admin/v1/outbox/{message}/resolve {verdict}`: an operator decides the outcome of a
+//! message whose outcome is unknown: `send-again` (it was not sent) or `give-up`.
 
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -27,6 +26,9 @@ enum Word {
     GiveUp,
 }
 
+/// # Errors
+///
+/// The body is invalid, there is no such message, its outcome is known, or the store fails.
 pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
     let request: Request = read_json(call, body).await?;
     let http = call.http;
@@ -55,7 +57,7 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, A
             )?)
         }
         _ => Err(ApiError::conflict(format!(
-            "Message {} is {}: only one whose outcome nobody knows is resolved.",
+            "Message {} is {}: only a message with an unknown outcome can be resolved.",
             message.id,
             message.metadata["status"].as_str().unwrap_or("settled")
         ))),

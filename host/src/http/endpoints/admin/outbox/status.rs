@@ -1,5 +1,5 @@
-//! `POST /admin/v1/outbox/{message}/status {status}`: a sandbox tells how far a
-//! message is.
+//! `POST /admin/v1/outbox/{message}/status {status}`: plays a status report of a sandbox's
+//! message.
 
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -21,11 +21,15 @@ struct Request {
     status: String,
 }
 
+/// # Errors
+///
+/// The body is invalid, there is no such message of a sandbox, the sandbox refuses the event,
+/// or the store fails.
 pub async fn status(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
     let request: Request = read_json(call, body).await?;
     if !WORDS.contains(&request.status.as_str()) {
         return Err(ApiError::BadRequest(format!(
-            "`{}` is no status; there are {}.",
+            "`{}` is not a status; there are {}.",
             request.status,
             WORDS.join(", ")
         )));
@@ -41,7 +45,7 @@ fn event(message: &OutboxMessage, status: &str) -> Value {
     let mut told = json!({ "messageId": message.id, "status": status });
     if status == "failed" {
         told["code"] = json!("played");
-        told["text"] = json!("An operator played the failure");
+        told["text"] = json!("Failure played by an operator");
     }
     json!({ "status": told })
 }

@@ -1,5 +1,5 @@
-//! `POST /admin/v1/plugins/{name}/activate {digest, accept}`: makes a stored
-//! version serve. The digest may be cut, as long as it names one version.
+//! `POST /admin/v1/plugins/{name}/activate {digest, accept}`: activates a stored version. The
+//! digest may be shortened as long as it names one version.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::http::reply::{self, Reply};
 use crate::http::state::Http;
 use crate::pipeline::deploy;
 
-/// Characters of a digest below which two versions may well share them.
+/// The least number of characters of a digest. Two versions may well share fewer.
 const DIGEST_CHARACTERS: usize = 8;
 
 #[derive(Deserialize)]
@@ -27,6 +27,10 @@ struct Request {
     accept: Vec<String>,
 }
 
+/// # Errors
+///
+/// The body is invalid, the digest matches no stored version or several, the activation is
+/// refused, or the store fails.
 pub async fn activate(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, ApiError> {
     let request: Request = read_json(call, body).await?;
     let accept = accepted(request.accept.iter().map(String::as_str))?;
@@ -46,7 +50,7 @@ pub async fn activate(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply
     )?)
 }
 
-/// The one stored digest of this plugin that begins so.
+/// Returns the one stored digest of this plugin with this beginning.
 async fn whole(http: &Http, name: &str, start: &str) -> Result<Digest, ApiError> {
     if start.len() < DIGEST_CHARACTERS {
         return Err(ApiError::BadRequest(format!(
@@ -66,10 +70,10 @@ async fn whole(http: &Http, name: &str, start: &str) -> Result<Digest, ApiError>
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => Err(ApiError::NotFound(format!(
-            "There is no version {start} of `{name}`; `leadhost plugin list` shows those that there are."
+            "There is no version {start} of `{name}`; `leadhost plugin list` shows those that exist."
         ))),
         _ => Err(ApiError::BadRequest(format!(
-            "Several versions of `{name}` begin with {start}: write more of the digest."
+            "Several versions of `{name}` begin with {start}: give more of the digest."
         ))),
     }
 }

@@ -1,5 +1,5 @@
-//! `POST /admin/v1/plugins/check`: the body is a component. It is compiled,
-//! tried and compared with what serves, and nothing is kept.
+//! `POST /admin/v1/plugins/check`: the body is a component. It is compiled, tried and compared
+//! with the active version, and nothing is kept.
 
 use std::sync::Arc;
 
@@ -14,6 +14,9 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline::deploy::{self, Origin};
 
+/// # Errors
+///
+/// The body cannot be read, the component is refused, the client leaves, or the store fails.
 pub async fn check(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<Reply, ApiError> {
     let wasm = component(call, body).await?;
     let http = Arc::clone(call.http);

@@ -1,5 +1,5 @@
-//! `GET /admin/v1/plugins`: every stored version, which of them serve here and
-//! on the other hosts, and what was refused lately.
+//! `GET /admin/v1/plugins`: every stored version, which of them serve on this host and on the
+//! others, and recent refusals.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,6 +15,9 @@ use crate::pipeline::fleet;
 use crate::plugin::Open;
 use crate::store::{Activation, PluginRecord, Store};
 
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let store = &call.http.core.store;
     let hosts = store.hosts().await?;
@@ -48,13 +51,15 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
                 "previous": activation.and_then(|one| one.previous.as_ref()),
                 "generation": activation.map(|one| one.generation),
                 "activatedAt": activation.map(|one| one.activated_at),
-                // What this host serves: another digest, or none, shows that it lags or failed to load.
+                // The version on this host: another digest, or none, shows that it lags or
+                // failed to load.
                 "serves": served.map(|loaded| loaded.digest.clone()),
-                // Of hosts that share the store: who serves it by now, and who does not.
+                // For hosts that share the store: which of them serve the active version, and
+                // which do not.
                 "servedBy": fleet.as_ref().map(|(serving, _)| serving),
                 "behind": fleet.as_ref().map(|(_, behind)| behind),
                 "versions": versions,
-                // What this host does not try for now, or less often.
+                // The versions that this host does not try for now, or tries less often.
                 "circuits": circuits(&open, &names, records),
             })
         })
@@ -66,7 +71,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     )?)
 }
 
-/// Of connections, by their ids, as `leadhost connection list` shows them.
+/// Returns the names of connections by id, as `leadhost connection list` shows them.
 async fn names(store: &dyn Store) -> Result<HashMap<String, String>, ApiError> {
     let workspaces = store.workspaces().await?;
     let named = |connection: Connection| {

@@ -1,4 +1,4 @@
-//! Plugins: which serve, taking one in, swapping and rolling back.
+//! Plugins: their list, upload, activation and rollback.
 
 pub mod activate;
 pub mod check;
@@ -17,15 +17,15 @@ use crate::pipeline::fleet::FleetError;
 use crate::plugin::LoadError;
 use crate::store::PluginRecord;
 
-/// The bytes of a component.
+/// Reads the bytes of a component.
 async fn component(call: &Call<'_>, body: Unread) -> Result<Vec<u8>, ApiError> {
     let limit = call.http.core.config.plugins.component_mib << 20;
     let body = body.read(call.http, limit).await?;
     Ok(body.bytes.to_vec())
 }
 
-/// Does what is for the client alone. When it leaves, or its time is up, that ends
-/// where it is, because it is dropped.
+/// Runs work that is for the client alone. When the client leaves, or its time is up, the work
+/// is dropped and so ends where it is.
 async fn while_wanted<T>(
     call: &Call<'_>,
     work: impl Future<Output = Result<T, DeployError>>,
@@ -34,8 +34,8 @@ async fn while_wanted<T>(
     tokio::select! {
         done = work => done.map_err(refusal),
         () = call.client.left() => {
-            tracing::info!("whoever handed in a component has left; its trial is broken off");
-            Err(ApiError::BadRequest("Nobody waits for the answer any more.".to_owned()))
+            tracing::info!("client left, trial of its component stopped");
+            Err(ApiError::BadRequest("The client no longer waits for the answer.".to_owned()))
         }
     }
 }
@@ -43,13 +43,13 @@ async fn while_wanted<T>(
 fn accepted<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Accept, ApiError> {
     Accept::of(words).map_err(|word| {
         ApiError::BadRequest(format!(
-            "`{word}` is nothing that can be accepted; there are {}.",
+            "`{word}` cannot be accepted; there are {}.",
             Accept::WORDS.join(", ")
         ))
     })
 }
 
-/// What an activation answers.
+/// Returns the answer to an activation.
 async fn activated(http: &Http, activated: &Activated) -> Result<Value, ApiError> {
     let record = http.core.store.plugin(&activated.activation.digest).await?;
     Ok(shown(activated, record.as_ref()))
@@ -66,7 +66,7 @@ fn shown(activated: &Activated, record: Option<&PluginRecord>) -> Value {
         "activatedAt": activation.activated_at,
         "golden": record.map(|record| record.golden),
         "active": true,
-        // Live hosts that do not serve it yet; they go on trying.
+        // Live hosts that do not serve it yet. They keep trying.
         "behind": activated.behind,
     })
 }
@@ -75,7 +75,7 @@ fn refusal(error: DeployError) -> ApiError {
     let message = error.to_string();
     match error {
         DeployError::Load(LoadError::Busy { .. }) => ApiError::Overloaded {
-            what: "Other components wait to be tried already; try again when they are done.",
+            what: "Other components already wait for their trial; try again when they are done.",
             retry_after: 10,
         },
         DeployError::Load(error) if error.is_passing() => ApiError::Overloaded {

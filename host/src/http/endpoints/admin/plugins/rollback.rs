@@ -1,4 +1,4 @@
-//! `POST /admin/v1/plugins/{name}/rollback`: the version before serves again.
+//! `POST /admin/v1/plugins/{name}/rollback`: activates the previous version.
 
 use std::sync::Arc;
 
@@ -10,6 +10,10 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline::deploy;
 
+/// # Errors
+///
+/// There is no such plugin or no previous version, the activation is refused, or the store
+/// fails.
 pub async fn roll_back(call: &Call<'_>, name: &str) -> Result<Reply, ApiError> {
     let (http, name) = (Arc::clone(call.http), name.to_owned());
     let swapped = call

@@ -1,5 +1,5 @@
-//! `POST /admin/v1/plugins?activate=true&accept=..`: the body is a component.
-//! It is kept, and serves when that was asked for and nothing stands against it.
+//! `POST /admin/v1/plugins?activate=true&accept=..`: the body is a component. It is stored, and
+//! activated if the request asks for it and nothing speaks against it.
 
 use std::sync::Arc;
 
@@ -16,6 +16,10 @@ use crate::http::reply::{self, Reply};
 use crate::pipeline::deploy;
 use crate::pipeline::deploy::Origin;
 
+/// # Errors
+///
+/// A parameter is invalid, the body cannot be read, the component or its activation is refused,
+/// the client leaves, or the store fails.
 pub async fn upload(
     call: &Call<'_>,
     caller: &AdminCaller,

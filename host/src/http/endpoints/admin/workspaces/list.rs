@@ -8,6 +8,9 @@ use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut workspaces = call.http.core.store.workspaces().await?;
     workspaces.sort_by(|one, other| one.slug.cmp(&other.slug));

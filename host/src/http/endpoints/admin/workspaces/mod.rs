@@ -1,5 +1,5 @@
-//! Workspaces, and those of their parts that operators may change without the
-//! workspace's whole file.
+//! Workspaces, and the parts of them that operators may change without the workspace's whole
+//! file.
 
 pub mod list;
 pub mod parts;
@@ -10,7 +10,11 @@ use crate::domain::workspace::Workspace;
 use crate::http::error::ApiError;
 use crate::store::Store;
 
-/// The workspace that an operator means, by its id or its slug.
+/// Finds the workspace that an operator names, by id or slug.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is none, and [`ApiError::Store`] if the store fails.
 pub async fn find(store: &dyn Store, text: &str) -> Result<Workspace, ApiError> {
     let id: Option<WorkspaceId> = text.parse().ok();
     let all = store.workspaces().await?;
@@ -18,7 +22,7 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Workspace, ApiError> 
         .find(|one| one.slug == text || Some(one.id) == id)
         .ok_or_else(|| {
             ApiError::NotFound(format!(
-                "There is no workspace `{text}`; `leadhost workspace list` shows those that there are."
+                "There is no workspace `{text}`; `leadhost workspace list` shows those that exist."
             ))
         })
 }

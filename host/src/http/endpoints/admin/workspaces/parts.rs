@@ -1,7 +1,7 @@
-//! `GET` and `PUT /admin/v1/workspaces/{id}/owners` and `/agents`. A PUT takes a
-//! list and makes or changes what it names, owners by their e-mail addresses, agents
-//! by their names; what it does not name stays. `?dryRun=true` only tells. 422 lists
-//! every problem; nothing is changed then.
+//! `GET` and `PUT /admin/v1/workspaces/{id}/owners` and `/agents`. A PUT takes a list and
+//! creates or changes the entries that it names: owners by their e-mail addresses, agents by
+//! their names. Other entries stay. `?dryRun=true` only reports the changes. 422 lists every
+//! problem, and then nothing is changed.
 
 use std::sync::Arc;
 
@@ -17,6 +17,10 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline::apply::{Part, apply_part};
 
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store
+/// cannot be read.
 pub async fn get(call: &Call<'_>, which: &str, part: Part) -> Result<Reply, ApiError> {
     let workspace = find(&*call.http.core.store, which).await?;
     let list = list(call, &workspace, part).await?;
@@ -26,6 +30,9 @@ pub async fn get(call: &Call<'_>, which: &str, part: Part) -> Result<Reply, ApiE
     )?)
 }
 
+/// # Errors
+///
+/// The body is invalid, there is no such workspace, the list has problems, or the store fails.
 pub async fn put(
     call: &Call<'_>,
     which: &str,
@@ -37,7 +44,8 @@ pub async fn put(
     let wanted: Value = read_json(call, body).await?;
     let slug = workspace.slug.clone();
     let http = Arc::clone(call.http);
-    // To its end, also when the operator hangs up: the other hosts hear of it after the commit.
+    // Runs to its end even if the operator hangs up: the other hosts are notified after the
+    // commit.
     let applied = call
         .http
         .core

@@ -1,9 +1,9 @@
-//! `PUT /admin/v1/workspaces/{id}/products`: a catalogue, as NDJSON or CSV. The
-//! body may be of any length: it is read as fast as it is written down.
+//! `PUT /admin/v1/workspaces/{id}/products`: imports a catalogue, as NDJSON or CSV. The body
+//! may have any length: it is read as fast as it is stored.
 //!
-//! The answer counts what became of the lines, and tells of those that were
-//! refused. `?replace=true` removes what the catalogue does not name, if every line
-//! was taken; `?replace=force` does in any case.
+//! The answer counts the outcomes of the lines, and reports the refused ones. `?replace=true`
+//! removes the products that the catalogue does not name, if every line was accepted;
+//! `?replace=force` removes them in any case.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,12 +22,16 @@ use crate::http::reply::{self, Reply};
 use crate::http::state::Http;
 use crate::pipeline::import::{Format, Import, Reader, Replace, Report, Stopped};
 
+/// # Errors
+///
+/// There is no such workspace, the format is not supported, the catalogue cannot be read,
+/// another import is under way, or the store fails.
 pub async fn import(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
     let format = format(&call.head.headers)?;
     let replace = replace(call)?;
     let workspace = find(&*call.http.core.store, which).await?;
     let http = Arc::clone(call.http);
-    // When the operator hangs up the body ends early, and so does the import.
+    // If the operator hangs up, the body ends early, and so does the import.
     let report = call
         .http
         .core
@@ -36,8 +40,13 @@ pub async fn import(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply,
     Ok(reply::json(StatusCode::OK, &report)?)
 }
 
-/// `DELETE /admin/v1/workspaces/{id}/products/{externalId}`: searches find it no more
-/// within two seconds; deals that were linked to it show none.
+/// `DELETE /admin/v1/workspaces/{id}/products/{externalId}`: removes a product. Searches no
+/// longer find it within two seconds, and deals that were linked to it show none.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such workspace or product, and [`ApiError::Store`] if
+/// the store fails.
 pub async fn remove(call: &Call<'_>, which: &str, external_id: &str) -> Result<Reply, ApiError> {
     let store = &*call.http.core.store;
     let workspace = find(store, which).await?;
@@ -123,7 +132,7 @@ async fn read(
     let mut rows = Vec::new();
     while let Some(bytes) = body.next(time).await? {
         let pushed = reader.push(&bytes, &mut rows);
-        // What was right before it counts.
+        // The rows before a mistake count.
         import.take(&mut rows).await.map_err(refused)?;
         pushed.map_err(|wrong| refused(wrong.into()))?;
     }

@@ -11,26 +11,35 @@ use crate::pipeline::templates::wanted::Wanted;
 const NAME: Length = Length::filled(limits::NAME_CHARACTERS);
 const EXTERNAL_ID: Length = Length::filled(limits::EXTERNAL_ID_CHARACTERS);
 
-/// What could be read. With no issue everything that is required is there: with a
-/// template the phone and the instance too, else the phone or the address.
-pub struct Draft {
-    pub name: Option<String>,
+/// A body as far as it could be read. Whom it addresses is checked also where the rest has issues,
+/// so that a partner gets all issues at once.
+#[derive(Default)]
+pub struct Read {
     pub phone_number: Option<String>,
+    pub instance: Option<AgentId>,
+    /// `None`: there is an issue.
+    pub deal: Option<Draft>,
+}
+
+/// A new deal as the partner describes it. With a template there are a phone number and an
+/// instance too; otherwise there is a phone number or an e-mail address.
+pub struct Draft {
+    pub name: String,
     pub email: Option<String>,
     pub product_id: Option<String>,
     pub product_external_id: Option<String>,
     pub bypass_product_check: bool,
-    pub instance: Option<AgentId>,
     pub source: Option<String>,
     pub external_id: Option<String>,
     pub conversion_identifier: Option<String>,
-    /// False: not transferred to people when it is not answered.
+    /// Whether to hand the conversation to people if it is not answered in time.
     pub transfer: bool,
     pub special_instructions: Option<String>,
     pub template: Option<Wanted>,
 }
 
-pub fn read(body: Node<'_>) -> Option<Draft> {
+/// Reads a body. `None`: it is not an object.
+pub fn read(body: Node<'_>) -> Option<Read> {
     let body = body.object()?;
     let is_written_to = ["template", "messageTemplate"]
         .iter()
@@ -60,14 +69,13 @@ pub fn read(body: Node<'_>) -> Option<Draft> {
     let phone_number = phone.and_then(|phone| notification::phone_number(&phone));
     let bypass = body.field("bypassProductCheck").optional();
     let instance = for_template("instanceId").and_then(|instance| instance.integer());
-    Some(Draft {
-        name: name.map(str::to_owned),
-        phone_number: phone_number.map(str::to_owned),
+    // Each is read, so that its issues are noted, also where the name is not there.
+    let draft = Draft {
+        name: String::new(),
         email: notification::email(body),
         product_id: text("productId", EXTERNAL_ID),
         product_external_id: text("productExternalId", EXTERNAL_ID),
         bypass_product_check: bypass.and_then(|flag| flag.boolean()).unwrap_or(false),
-        instance: instance.map(AgentId),
         source: text("source", NAME),
         external_id: text("externalId", EXTERNAL_ID),
         conversion_identifier: text("conversionIdentifier", NAME),
@@ -76,6 +84,14 @@ pub fn read(body: Node<'_>) -> Option<Draft> {
         template: is_written_to
             .then(|| notification::template(body))
             .flatten(),
+    };
+    Some(Read {
+        phone_number: phone_number.map(str::to_owned),
+        instance: instance.map(AgentId),
+        deal: name.map(|name| Draft {
+            name: name.to_owned(),
+            ..draft
+        }),
     })
 }
 
@@ -237,20 +253,21 @@ mod fuzz {
                         {"type": "text", "text": "x", "parameter_name": "y"}]}]}}),
         ];
         holds(3_000, changed(seeds, json(&MEMBERS, &TEXTS)), |body| {
-            let (draft, issues) = zod::read(body, read);
+            let (read_body, issues) = zod::read(body, read);
             lead_somewhere(body, &issues);
             if !issues.is_empty() {
                 return;
             }
-            let draft = draft.expect("nothing is wrong");
-            assert!(draft.name.as_ref().is_some_and(|name| !name.is_empty()));
-            assert!(draft.phone_number.is_some() || draft.email.is_some());
+            let read = read_body.expect("nothing is wrong");
+            let draft = read.deal.expect("nothing is wrong");
+            assert!(!draft.name.is_empty());
+            assert!(read.phone_number.is_some() || draft.email.is_some());
             if let Some(template) = &draft.template {
-                assert!(draft.phone_number.is_some() && draft.instance.is_some());
+                assert!(read.phone_number.is_some() && read.instance.is_some());
                 fits(Some(&template.name), limits::TEMPLATE_NAME_CHARACTERS);
             }
-            fits(draft.name.as_ref(), limits::NAME_CHARACTERS);
-            fits(draft.phone_number.as_ref(), limits::PHONE_CHARACTERS);
+            fits(Some(&draft.name), limits::NAME_CHARACTERS);
+            fits(read.phone_number.as_ref(), limits::PHONE_CHARACTERS);
             fits(draft.email.as_ref(), limits::EMAIL_CHARACTERS);
             fits(draft.source.as_ref(), limits::NAME_CHARACTERS);
             let instructions = draft.special_instructions.as_ref();
@@ -275,9 +292,9 @@ mod fuzz {
             let (draft, issues) = zod::read(body, notification::read);
             lead_somewhere(body, &issues);
             if issues.is_empty() {
-                let draft = draft.expect("nothing is wrong");
-                assert!(draft.template.is_some() && draft.instance.is_some());
-                assert!(draft.phone_number.is_some());
+                let read = draft.expect("nothing is wrong");
+                assert!(read.request.is_some() && read.instance.is_some());
+                assert!(read.phone_number.is_some());
             }
             let (_, issues) = zod::read(body, super::super::super::patch::read);
             lead_somewhere(body, &issues);

@@ -1,14 +1,18 @@
-//! `POST /deal`: a deal that a partner makes, for somebody known or new, and with
-//! a template the conversation that it begins with. The answer does not wait for
-//! the message's provider: what is stored is sent by the worker at once.
+//! `POST /deal`: a deal that a partner creates, for a known or a new contact, and with a template
+//! also the conversation that the deal begins with. The answer does not wait for the provider of
+//! the message: the worker sends the stored message at once.
 
 pub(super) mod body;
 
 use std::sync::Arc;
 
+use hyper::StatusCode;
+use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use self::body::Draft;
+use crate::domain::id::{AgentId, ConversationId, DealId};
 use crate::domain::phone::Phone;
 use crate::http::auth::PartnerCaller;
 use crate::http::body::Unread;
@@ -22,7 +26,7 @@ use crate::http::route::PartnerRoute;
 use crate::http::zod;
 use crate::pipeline::connections::Live;
 use crate::pipeline::deals::{self, Created, FirstMessage, Order};
-use crate::store::{IdempotencyClaim, ProductReference};
+use crate::store::{CreatedDeal, IdempotencyClaim, ProductReference, StoredAnswer};
 
 pub async fn run(
     call: &Call<'_>,
@@ -30,26 +34,24 @@ pub async fn run(
     unread: Unread,
 ) -> Result<Reply, ApiError> {
     let http = call.http;
-    let key = Key::of(call)?;
+    let key = Key::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;
-    let (draft, mut issues) = zod::read(&body, body::read);
-    let named = draft.as_ref().and_then(|draft| draft.instance);
-    let phone = draft
-        .as_ref()
-        .and_then(|draft| draft.phone_number.as_deref());
-    let (live, phone) = instance::addressed(call, caller, named, phone, &mut issues).await?;
-    let (Some(draft), true) = (draft, issues.is_empty()) else {
+    let (read, mut issues) = zod::read(&body, body::read);
+    let read = read.unwrap_or_default();
+    let (agent, phone) = (read.instance, read.phone_number.as_deref());
+    let (live, phone) = instance::addressed(call, caller, agent, phone, &mut issues).await?;
+    let (Some(draft), true) = (read.deal, issues.is_empty()) else {
         return Err(zod::invalid(&issues));
     };
     let named = [&draft.product_id, &draft.product_external_id].map(Clone::clone);
     let route = PartnerRoute::CreateDeal.name();
     let claim = key.map(|key| key.claim(call, caller, route, "", &body));
-    let order = order(call, caller, draft, (phone, live), claim).await?;
+    let order = order(call, caller, draft, (agent, phone, live), claim).await?;
 
-    // From here on the deal is made even when the partner hangs up.
-    let task_app = Arc::clone(http);
+    // From here on the deal is created even if the partner hangs up.
+    let pipeline = Arc::clone(&http.pipeline);
     let work = http.core.spawn(async move {
-        let created = deals::create(&task_app.pipeline, order).await;
+        let created = deals::create(&pipeline, order).await;
         drop(held);
         created
     });
@@ -68,10 +70,9 @@ async fn order(
     call: &Call<'_>,
     caller: &PartnerCaller,
     draft: Draft,
-    (phone, live): (Option<Phone>, Option<Arc<Live>>),
+    (agent, phone, live): (Option<AgentId>, Option<Phone>, Option<Arc<Live>>),
     claim: Option<IdempotencyClaim>,
 ) -> Result<Order, ApiError> {
-    let agent = draft.instance;
     let message = match (draft.template, agent) {
         (Some(template), agent) => {
             let channel = live.and_then(|live| Some((live.channel()?, live)));
@@ -119,9 +120,7 @@ async fn order(
     }
     Ok(Order {
         by: caller.by(),
-        name: draft
-            .name
-            .expect("what is required was read, or there is an issue"),
+        name: draft.name,
         phone,
         email: draft.email,
         product: Some(product).filter(|product| *product != ProductReference::default()),
@@ -131,6 +130,7 @@ async fn order(
         props,
         message,
         claim,
+        answer,
     })
 }
 
@@ -150,4 +150,68 @@ fn no_product(named: &[Option<String>; 2]) -> ApiError {
          Send bypassProductCheck: true to make the deal without it.",
         named.join(" with ")
     ))
+}
+
+/// The answer to a partner that creates a deal.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DealCreateAnswer {
+    /// Always true.
+    success: bool,
+    deal_id: DealId,
+    /// The conversation that the template message begins; null without one.
+    conversation_id: Option<ConversationId>,
+}
+
+fn answer(created: &CreatedDeal) -> StoredAnswer {
+    let body = DealCreateAnswer {
+        success: true,
+        deal_id: created.id,
+        conversation_id: created.begun.map(|(conversation, _)| conversation),
+    };
+    let headers = created.begun.map_or_else(Vec::new, |(_, message)| {
+        vec![
+            ("x-message-id".to_owned(), message.to_string()),
+            ("x-message-status".to_owned(), "waiting".to_owned()),
+        ]
+    });
+    StoredAnswer {
+        status: StatusCode::CREATED.as_u16(),
+        headers,
+        body: serde_json::to_string(&body).expect("ids are JSON"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::id::MessageId;
+    use crate::domain::time::Micros;
+
+    #[test]
+    fn the_answer_names_the_deal_and_what_begins_with_it() {
+        let id = DealId::new(Micros(0));
+        let answered = answer(&CreatedDeal { id, begun: None });
+        assert_eq!((answered.status, answered.headers.len()), (201, 0));
+        let body: Value = serde_json::from_str(&answered.body).expect("JSON");
+        assert_eq!(
+            body,
+            json!({"success": true, "dealId": id, "conversationId": null})
+        );
+
+        let begun = (ConversationId::new(Micros(1)), MessageId::new(Micros(2)));
+        let answered = answer(&CreatedDeal {
+            id,
+            begun: Some(begun),
+        });
+        let headers = [
+            ("x-message-id".to_owned(), begun.1.to_string()),
+            ("x-message-status".to_owned(), "waiting".to_owned()),
+        ];
+        assert_eq!(answered.headers, headers);
+        let body: Value = serde_json::from_str(&answered.body).expect("JSON");
+        assert_eq!(body["conversationId"], json!(begun.0));
+    }
 }

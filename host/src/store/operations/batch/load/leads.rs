@@ -112,7 +112,7 @@ pub async fn deliveries(
     let found: Vec<(DeliveryId, Delivery)> = tx
         .rows_each(&DELIVERIES, &ids(&wanted), |row| {
             let id = row.id("id")?;
-            Ok((id, known::delivery(row, locked.of(id, WHOLE))?))
+            Ok((id, known::delivery(row, locked.lease(id, WHOLE))?))
         })
         .await?;
     known.deliveries.extend(found);
@@ -132,7 +132,7 @@ pub async fn deliveries(
                 // Another host created it between the lock and this read, so it is not locked.
                 return Err(StoreError::Contended);
             }
-            let fetch = known::fetch(row, locked.of(id, place(index)))?;
+            let fetch = known::fetch(row, locked.lease(id, place(index)))?;
             Ok((id, index, fetch))
         })
         .await?;

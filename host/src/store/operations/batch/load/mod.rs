@@ -70,7 +70,7 @@ impl Locked {
     }
 
     /// Returns the lease of a piece of work, and whether it is held.
-    fn of(&self, delivery: DeliveryId, place: i32) -> (i64, bool) {
+    fn lease(&self, delivery: DeliveryId, place: i32) -> (i64, bool) {
         self.work
             .get(&(delivery.0, place))
             .map_or((0, false), |work| (work.lease, work.until.is_some()))

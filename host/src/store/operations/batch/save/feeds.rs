@@ -115,7 +115,7 @@ fn split<'a, const N: usize, R: Fed<N>>(
 
 // None of these rows has to end before another one of its kind can be created.
 static PEOPLE: LazyLock<Together> = LazyLock::new(|| {
-    Together::of(vec![
+    Together::new(vec![
         Contact::update(),
         Contact::insert(),
         Deal::update(),

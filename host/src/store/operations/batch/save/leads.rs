@@ -380,7 +380,7 @@ fn logs(known: &Known) -> Result<Vec<[Arg<'_>; 10]>, StoreError> {
 
 // Statements that nearly every batch needs.
 static NEW: LazyLock<Together> = LazyLock::new(|| {
-    Together::of(vec![
+    Together::new(vec![
         &NEW_CLAIMS,
         &CONTACT_KEYS,
         &SHARED_KEYS,

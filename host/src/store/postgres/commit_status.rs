@@ -14,7 +14,7 @@ use super::db::{Db, Trace};
 use crate::limits;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CommitStatus {
     Committed,
     /// Nothing of it was committed, and nothing will be.
     Undone,
@@ -39,18 +39,18 @@ and backend_xid::text = $2";
 const MARK: &str = "
 select exists (select 1 from leadhost.commit_markers where batch_id = $1)";
 
-pub async fn find(db: &Db, trace: &Trace) -> Outcome {
+pub async fn find(db: &Db, trace: &Trace) -> CommitStatus {
     let patience = Duration::from_secs(limits::OUTCOME_SECONDS);
     let deadline = Instant::now() + patience;
     let pause = Duration::from_millis(limits::OUTCOME_PAUSE_MS);
     loop {
         match tokio::time::timeout_at(deadline, ask(db, trace)).await {
-            Ok(Ok(true)) => return Outcome::Committed,
-            Ok(Ok(false)) => return Outcome::Undone,
+            Ok(Ok(true)) => return CommitStatus::Committed,
+            Ok(Ok(false)) => return CommitStatus::Undone,
             Ok(Err(error)) => {
                 tracing::debug!(%error, batch = %trace.batch, "commit status not known yet");
             }
-            Err(_) => return Outcome::Unknown,
+            Err(_) => return CommitStatus::Unknown,
         }
         tokio::time::sleep(pause).await;
     }

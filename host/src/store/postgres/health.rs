@@ -24,7 +24,7 @@ pub const CHANNEL: &str = "leadhost";
 // A standby accepts no writes.
 const LOOK: &str = "select pg_is_in_recovery()";
 
-pub struct Reach {
+pub struct Health {
     outage: watch::Sender<Option<Outage>>,
     /// When the newest watching connection was made. Older connections may be dead.
     back: Mutex<Option<Instant>>,
@@ -44,7 +44,7 @@ impl Drop for Asking<'_> {
     }
 }
 
-impl Reach {
+impl Health {
     /// Starts to watch the database, until the last user of this value is gone.
     pub fn watch(self: &Arc<Self>, options: &PgConnectOptions) {
         tokio::spawn(watch_over(Arc::downgrade(self), options.clone()));
@@ -163,7 +163,7 @@ impl Reach {
     }
 }
 
-async fn watch_over(reach: Weak<Reach>, options: PgConnectOptions) {
+async fn watch_over(reach: Weak<Health>, options: PgConnectOptions) {
     let patience = Duration::from_millis(limits::STORE_ANSWER_MS);
     let mut first = true;
     loop {
@@ -248,7 +248,7 @@ async fn look(listener: &mut PgListener) -> Result<bool, sqlx::Error> {
 /// connection stops answering, another one is tried beside it, so that a database that hangs is
 /// detected within the time of one answer, while a slow one has all of that time.
 async fn listen(
-    reach: &Weak<Reach>,
+    reach: &Weak<Health>,
     mut listener: PgListener,
     options: &PgConnectOptions,
     patience: Duration,
@@ -257,7 +257,7 @@ async fn listen(
         let watched = reach.upgrade()?;
         tokio::select! {
             heard = listener.try_recv() => match heard {
-                Ok(Some(heard)) => watched.say(Announcement::of(heard.payload())),
+                Ok(Some(heard)) => watched.say(Announcement::from_text(heard.payload())),
                 Ok(None) | Err(_) => return Some(Heard::Ended),
             },
             () = async {

@@ -28,7 +28,7 @@ const FILE: &str = "store.seen";
 
 /// The store, its server, and its newest stamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sight {
+pub struct Mark {
     pub store: Uuid,
     /// Distinguishes a server from its standby and from a restored one. Empty for a file.
     pub server: String,
@@ -36,7 +36,7 @@ pub struct Sight {
     pub newest: i64,
 }
 
-pub struct Seen {
+pub struct HighWater {
     /// `None`: nothing is kept beyond the process.
     file: Option<PathBuf>,
     state: Mutex<State>,
@@ -45,7 +45,7 @@ pub struct Seen {
 #[derive(Default)]
 struct State {
     /// The content of the file, or what it will be once writing begins.
-    sight: Option<Sight>,
+    sight: Option<Mark>,
     /// The file is not up to date.
     unwritten: bool,
     /// The server of the newest connection.
@@ -54,7 +54,7 @@ struct State {
     opens_at: Option<Instant>,
 }
 
-impl Seen {
+impl HighWater {
     /// Returns a record that does not outlive the process.
     pub fn nothing() -> Arc<Self> {
         Arc::new(Self {
@@ -92,7 +92,7 @@ impl Seen {
 
     /// Compares the store found at the start with the record. `recorded` is the server
     /// that the store itself names as its last one, for hosts without a record.
-    pub fn meets(&self, found: Sight, recorded: Option<&str>, now: Micros) {
+    pub fn meets(&self, found: Mark, recorded: Option<&str>, now: Micros) {
         let mut state = self.state();
         let known = state
             .sight
@@ -215,7 +215,7 @@ fn close(state: &mut State, why: &str, ahead: i64) {
 }
 
 /// Replaces the file atomically and durably.
-fn write(file: &Path, sight: &Sight) -> io::Result<()> {
+fn write(file: &Path, sight: &Mark) -> io::Result<()> {
     let new = file.with_extension("seen.new");
     let mut out = File::create(&new)?;
     serde_json::to_writer(&mut out, sight)?;
@@ -232,8 +232,8 @@ fn write(file: &Path, sight: &Sight) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn sight(server: &str, newest: i64) -> Sight {
-        Sight {
+    fn sight(server: &str, newest: i64) -> Mark {
+        Mark {
             store: Uuid::nil(),
             server: server.to_owned(),
             newest,
@@ -241,7 +241,7 @@ mod tests {
     }
 
     /// Ends the wait, and returns how many seconds it would have taken.
-    async fn pass(seen: &Seen) -> u64 {
+    async fn pass(seen: &HighWater) -> u64 {
         let opens_at = seen.state().opens_at.take();
         let Some(opens_at) = opens_at else {
             return 0;
@@ -252,20 +252,20 @@ mod tests {
     }
 
     /// Returns how long a host that saw `before` waits when it finds `after`.
-    async fn waits(before: Option<Sight>, recorded: Option<&str>, after: Sight, now: i64) -> u64 {
+    async fn waits(before: Option<Mark>, recorded: Option<&str>, after: Mark, now: i64) -> u64 {
         let folder = tempfile::tempdir().expect("a folder");
         if let Some(before) = before {
-            let seen = Seen::in_folder(folder.path()).expect("nothing yet");
+            let seen = HighWater::in_folder(folder.path()).expect("nothing yet");
             seen.meets(before, None, Micros(now));
             seen.note(0);
         }
-        let seen = Seen::in_folder(folder.path()).expect("it reads");
+        let seen = HighWater::in_folder(folder.path()).expect("it reads");
         seen.meets(after.clone(), recorded, Micros(now));
         let took = pass(&seen).await;
         assert!(seen.is_open());
         seen.note(after.newest);
         // The next start finds the new record.
-        let seen = Seen::in_folder(folder.path()).expect("it reads");
+        let seen = HighWater::in_folder(folder.path()).expect("it reads");
         seen.meets(after, recorded, Micros(now));
         assert!(seen.is_open());
         took
@@ -298,7 +298,7 @@ mod tests {
     #[tokio::test]
     async fn a_change_of_server_is_noticed_and_an_interrupted_wait_starts_over() {
         let folder = tempfile::tempdir().expect("a folder");
-        let seen = Seen::in_folder(folder.path()).expect("nothing yet");
+        let seen = HighWater::in_folder(folder.path()).expect("nothing yet");
         seen.connected("a");
         seen.meets(sight("a", 5), None, Micros(9));
         seen.note(6);
@@ -307,11 +307,11 @@ mod tests {
         seen.connected("b");
         assert!(!seen.is_open());
         // The host stopped before the wait was over.
-        let next = Seen::in_folder(folder.path()).expect("it reads");
+        let next = HighWater::in_folder(folder.path()).expect("it reads");
         next.meets(sight("b", 6), None, Micros(9));
         assert!(!next.is_open());
         assert_eq!(pass(&seen).await, 5);
-        let next = Seen::in_folder(folder.path()).expect("it reads");
+        let next = HighWater::in_folder(folder.path()).expect("it reads");
         next.meets(sight("b", 6), None, Micros(9));
         assert!(next.is_open());
     }

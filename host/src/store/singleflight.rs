@@ -19,7 +19,7 @@ use super::StoreError;
 const YOUNG: Duration = Duration::from_secs(1);
 
 /// The questions under way, by key.
-pub struct Once<K, V>(Mutex<HashMap<K, UnderWay<V>>>);
+pub struct SingleFlight<K, V>(Mutex<HashMap<K, UnderWay<V>>>);
 
 struct UnderWay<V> {
     since: Instant,
@@ -37,13 +37,13 @@ pub struct Answer<V> {
     pub may_be_kept: bool,
 }
 
-impl<K, V> Default for Once<K, V> {
+impl<K, V> Default for SingleFlight<K, V> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
+impl<K: Hash + Eq + Clone, V: Clone> SingleFlight<K, V> {
     /// Asks the question, or joins it if it is already under way.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
     }
 }
 
-impl<K, V> Once<K, V> {
+impl<K, V> SingleFlight<K, V> {
     fn under_way(&self) -> std::sync::MutexGuard<'_, HashMap<K, UnderWay<V>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -110,7 +110,7 @@ enum Turn<'a, K: Hash + Eq, V> {
 
 /// A question under way. Dropping it ends the question.
 struct Asking<'a, K: Hash + Eq, V> {
-    once: &'a Once<K, V>,
+    once: &'a SingleFlight<K, V>,
     key: K,
     tell: watch::Sender<Told<V>>,
 }
@@ -155,7 +155,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_first_caller_asks_and_the_others_share_its_answer() {
-        let once = Once::default();
+        let once = SingleFlight::default();
         let (answer, answered) = oneshot::channel();
         let first = once.ask(&1, async { Ok(answered.await.expect("an answer")) });
         let second = once.ask(&1, async { unreachable!("it is asked once") });
@@ -172,7 +172,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_is_shared_and_not_kept() {
-        let once = Once::<_, ()>::default();
+        let once = SingleFlight::<_, ()>::default();
         let (fail, failed) = oneshot::channel();
         let first = once.ask(&1, async { Err(failed.await.expect("an answer")) });
         let second = once.ask(&1, pending());
@@ -184,7 +184,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_next_caller_asks_an_abandoned_question() {
-        let once = Once::default();
+        let once = SingleFlight::default();
         {
             let mut first = std::pin::pin!(once.ask(&1, pending()));
             tokio::select! {
@@ -198,7 +198,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_forgotten_question_is_asked_again_and_its_answer_not_kept() {
-        let once = Once::default();
+        let once = SingleFlight::default();
         let (answer, answered) = oneshot::channel();
         let before = once.ask(&1, async { Ok(answered.await.expect("an answer")) });
         let after = async {

@@ -1,28 +1,34 @@
 //! Connections: where sources post to. Channels are shown with their instances.
 
-pub mod list;
-pub mod pause;
-pub mod resume;
+use std::time::Duration;
 
+use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::only;
+use super::{only, read_json};
 use crate::domain::connection::{Connection, ConnectionKind, Pause};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::ConnectionId;
 use crate::domain::text::kept;
 use crate::domain::time::Micros;
+use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
 use crate::http::state::Http;
 use crate::pipeline::{fleet, proof};
 use crate::plugin::Budget;
 use crate::store::{Announcement, Store};
 
-/// The source that an operator means: by id, by name, or by `workspace/name`
-/// where a name is in several workspaces.
+/// Finds the source that an operator names: by id, by name, or by `workspace/name` if several
+/// workspaces use the name.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is none, [`ApiError::Conflict`] if there are several, and
+/// [`ApiError::Store`] if the store fails.
 pub async fn find(store: &dyn Store, text: &str) -> Result<Connection, ApiError> {
     let is_source = |one: &Connection| one.kind == ConnectionKind::Source;
     if let Ok(id) = text.parse::<ConnectionId>()
@@ -45,7 +51,11 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Connection, ApiError>
     only("connection", text, named)
 }
 
-/// Stops what a source or a channel does by itself, or lets it go on.
+/// Pauses or resumes what a source or a channel does on its own.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the pause cannot be stored.
 pub async fn set_pause(
     call: &Call<'_>,
     connection: &Connection,
@@ -63,7 +73,7 @@ pub async fn set_pause(
     Ok(())
 }
 
-/// Why something is paused.
+/// The reason for a pause.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PauseRequest {
@@ -96,8 +106,8 @@ fn shown(connection: &Connection, workspace: &str, partner: &str) -> Value {
     shown
 }
 
-/// Whether senders must prove themselves: `checked`, `anybody`, or `unknown` where
-/// the plugin does not say it in time.
+/// Returns whether senders have to authenticate: `checked`, `anybody`, or `unknown` if the
+/// plugin does not answer in time.
 pub async fn senders(http: &Http, connection: &Connection, until: Instant) -> &'static str {
     let asked = async {
         let plugin = http.core.plugins.active(&connection.plugin)?;
@@ -115,8 +125,8 @@ pub async fn senders(http: &Http, connection: &Connection, until: Instant) -> &'
     }
 }
 
-/// What sources and channels have in common, as operators see it; of its secrets
-/// the names.
+/// Returns what sources and channels have in common, as operators see it. Of the secrets only
+/// the names are shown.
 pub fn bound(connection: &Connection) -> Value {
     let paused = connection
         .paused
@@ -136,4 +146,70 @@ pub fn bound(connection: &Connection) -> Value {
         "timeZone": connection.time_zone,
         "paused": paused,
     })
+}
+
+/// How long plugins may take to answer, all of them together.
+const ASKING: Duration = Duration::from_secs(5);
+
+/// `GET /admin/v1/connections`.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let store = &call.http.core.store;
+    let mut connections = Vec::new();
+    let until = Instant::now() + ASKING;
+    for workspace in store.workspaces().await? {
+        let partners = store.partners(workspace.id).await?;
+        for connection in store.connections(Some(workspace.id)).await? {
+            // Channels are listed with their instances.
+            if connection.kind == ConnectionKind::Channel {
+                continue;
+            }
+            let partner = partners
+                .iter()
+                .find(|partner| Some(partner.id) == connection.partner)
+                .map_or("", |partner| partner.name.as_str());
+            let mut shown = shown(&connection, &workspace.slug, partner);
+            shown["senders"] = json!(senders(call.http, &connection, until).await);
+            connections.push(shown);
+        }
+    }
+    Ok(reply::json(
+        StatusCode::OK,
+        &json!({ "connections": connections }),
+    )?)
+}
+
+/// `POST /admin/v1/connections/{id or name}/pause`: stops its fetches. Incoming deliveries are
+/// still accepted, and wait.
+///
+/// # Errors
+///
+/// The body is invalid, the name matches no connection or several, or the store fails.
+pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
+    let request: PauseRequest = read_json(call, body).await?;
+    let connection = find(&*call.http.core.store, which).await?;
+    let pause = request.pause(call.http.core.clock.now());
+    set_pause(call, &connection, Some(&pause)).await?;
+    Ok(reply::json(
+        StatusCode::OK,
+        &json!({ "id": connection.id, "paused": true }),
+    )?)
+}
+
+/// `POST /admin/v1/connections/{id or name}/resume`: continues its fetches, the waiting ones
+/// first.
+///
+/// # Errors
+///
+/// The name matches no connection or several, or the store fails.
+pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
+    let connection = find(&*call.http.core.store, which).await?;
+    set_pause(call, &connection, None).await?;
+    Ok(reply::json(
+        StatusCode::OK,
+        &json!({ "id": connection.id, "paused": false }),
+    )?)
 }

@@ -11,7 +11,7 @@ use crate::domain::id::WorkspaceId;
 use crate::domain::row::Entity;
 
 #[derive(Default)]
-pub struct Gone {
+pub struct Removal {
     /// Rows to remove. Each one leaves a tombstone.
     removed: BTreeMap<Entity, Vec<Uuid>>,
     /// Rows that stay and get a new stamp.
@@ -26,7 +26,7 @@ pub struct Stamped {
     pub id: Uuid,
 }
 
-impl Gone {
+impl Removal {
     pub fn remove(&mut self, entity: Entity, ids: &[Uuid]) {
         self.removed.entry(entity).or_default().extend(ids);
     }
@@ -92,7 +92,7 @@ mod tests {
     fn every_removed_or_changed_row_gets_its_own_stamp() {
         let ids: Vec<Uuid> = (1..=3).map(Uuid::from_u128).collect();
         let workspace = WorkspaceId(Uuid::nil());
-        let mut gone = Gone::default();
+        let mut gone = Removal::default();
         gone.remove(Entity::Deals, &ids[..2]);
         gone.remove(Entity::Tickets, &[]);
         gone.change(Entity::Deals, &ids[2..]);

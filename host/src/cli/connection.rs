@@ -1,0 +1,139 @@
+//! `leadhost connection`.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::cli::client::{Reach, encoded};
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::table::{cell, table};
+
+#[derive(Subcommand)]
+pub enum Connection {
+    /// List connections and the addresses that sources post to
+    List(List),
+    /// Pause the fetches of a connection; deliveries are still accepted and wait
+    Pause(Pause),
+    /// Resume the fetches of a connection
+    Resume(Resume),
+}
+
+impl Connection {
+    pub async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::List(command) => command.run().await,
+            Self::Pause(command) => command.run().await,
+            Self::Resume(command) => command.run().await,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct List {
+    #[command(flatten)]
+    reach: Reach,
+}
+
+impl List {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        let answer = client.get("/admin/v1/connections").await?;
+        client.print(&answer, show);
+        Ok(())
+    }
+}
+
+fn show(answer: &Value) {
+    let rows: Vec<Vec<String>> = answer["connections"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|connection| {
+            let state = match &connection["paused"] {
+                Value::Null => "running".to_owned(),
+                pause => format!("paused: {}", cell(&pause["reason"])),
+            };
+            vec![
+                cell(&connection["name"]),
+                cell(&connection["workspace"]),
+                cell(&connection["plugin"]),
+                format!("/ingest-lead/{}", cell(&connection["id"])),
+                cell(&connection["secrets"]),
+                senders(connection),
+                state,
+            ]
+        })
+        .collect();
+    say(&table(
+        &[
+            "NAME",
+            "WORKSPACE",
+            "PLUGIN",
+            "SOURCES POST TO",
+            "SECRETS",
+            "SENDERS",
+            "FETCHES",
+        ],
+        &rows,
+    ));
+}
+
+/// Returns who may send, and the secrets that the plugin's replies may contain.
+fn senders(connection: &Value) -> String {
+    let senders = cell(&connection["senders"]);
+    match connection["replySecrets"].as_array() {
+        Some(told) if !told.is_empty() => format!(
+            "{senders}; replies may contain {}",
+            cell(&connection["replySecrets"])
+        ),
+        _ => senders,
+    }
+}
+
+#[derive(Args)]
+pub struct Pause {
+    /// The connection: its name, workspace/name or id
+    connection: String,
+    /// The reason, which lists show
+    #[arg(long, value_name = "TEXT", default_value = "by an operator")]
+    reason: String,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+impl Pause {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        let path = format!("/admin/v1/connections/{}/pause", encoded(&self.connection));
+        let answer = client
+            .post(&path, &json!({ "reason": self.reason }))
+            .await?;
+        client.print(&answer, |_| {
+            say(&format!(
+                "The fetches of {} are paused; deliveries are accepted and wait.",
+                self.connection
+            ));
+        });
+        Ok(())
+    }
+}
+
+#[derive(Args)]
+pub struct Resume {
+    /// The connection: its name, workspace/name or id
+    connection: String,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+impl Resume {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        let path = format!("/admin/v1/connections/{}/resume", encoded(&self.connection));
+        let answer = client.post(&path, &json!({})).await?;
+        client.print(&answer, |_| {
+            say(&format!("The fetches of {} are resumed.", self.connection));
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! Instances: messaging bots, and the channels of those that have an adapter.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::connections::{PauseRequest, bound, set_pause};
+use super::{only, read_json};
+use crate::domain::connection::{Connection, ConnectionKind};
+use crate::domain::id::AgentId;
+use crate::domain::workspace::Agent;
+use crate::http::body::Unread;
+use crate::http::call::Call;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::pipeline::connections::webhook_path;
+use crate::pipeline::templates;
+use crate::store::{Store, StoreError, TemplateList};
+
+/// An instance with its workspace and channel.
+pub struct Instance {
+    /// The workspace's slug.
+    pub workspace: String,
+    pub agent: Agent,
+    /// Present if the instance has an adapter.
+    pub channel: Option<Connection>,
+}
+
+impl Instance {
+    /// Returns the provider's list of templates as it was last read.
+    async fn templates(&self, store: &dyn Store) -> Result<Option<TemplateList>, StoreError> {
+        match &self.channel {
+            Some(channel) => store.templates(channel).await,
+            None => Ok(None),
+        }
+    }
+}
+
+/// Returns all instances, by workspace and number.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store cannot be read.
+pub async fn all(store: &dyn Store) -> Result<Vec<Instance>, StoreError> {
+    let mut instances = Vec::new();
+    for workspace in store.workspaces().await? {
+        let channels: Vec<_> = store
+            .connections(Some(workspace.id))
+            .await?
+            .into_iter()
+            .filter(|one| one.kind == ConnectionKind::Channel)
+            .collect();
+        for agent in store.agents(workspace.id).await? {
+            let channel = channels.iter().find(|one| one.agent == Some(agent.id));
+            instances.push(Instance {
+                workspace: workspace.slug.clone(),
+                channel: channel.cloned(),
+                agent,
+            });
+        }
+    }
+    Ok(instances)
+}
+
+/// Finds the instance that an operator names: by number, by name, or by `workspace/name` if
+/// several workspaces use the name.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is none, [`ApiError::Conflict`] if there are several, and
+/// [`ApiError::Store`] if the store fails.
+pub async fn find(store: &dyn Store, text: &str) -> Result<Instance, ApiError> {
+    let mut instances = all(store).await?;
+    if let Ok(id) = text.parse().map(AgentId)
+        && let Some(at) = instances.iter().position(|one| one.agent.id == id)
+    {
+        return Ok(instances.swap_remove(at));
+    }
+    let named = instances
+        .into_iter()
+        .map(|one| (one.workspace.clone(), one.agent.name.clone(), one));
+    only("instance", text, named)
+}
+
+/// Finds the channel of the instance that an operator names.
+///
+/// # Errors
+///
+/// Those of [`find`], and an error if the instance has no adapter.
+pub async fn channel(store: &dyn Store, text: &str) -> Result<Connection, ApiError> {
+    let instance = find(store, text).await?;
+    instance.channel.ok_or_else(|| {
+        ApiError::conflict(format!(
+            "Instance `{}` has no adapter: it sends nothing. Give it one in its workspace's file.",
+            instance.agent.name
+        ))
+    })
+}
+
+/// Returns an instance as operators see it, with the state of its template list.
+fn shown(instance: &Instance, templates: Option<&TemplateList>) -> Value {
+    let agent = &instance.agent;
+    let mut shown = match &instance.channel {
+        Some(channel) => {
+            let settings = &channel.settings;
+            let mut shown = bound(channel);
+            shown["webhook"] = json!(webhook_path(agent.id, &channel.id));
+            shown["unansweredAfterSeconds"] = json!(settings.unanswered_seconds);
+            shown["idleAfterSeconds"] = json!(settings.idle_seconds);
+            shown["keepForSeconds"] = json!(settings.kept_seconds);
+            shown["language"] = json!(settings.language);
+            shown["templates"] = json!(templates.map(summary));
+            shown
+        }
+        None => json!({ "plugin": null, "webhook": null, "paused": null }),
+    };
+    shown["id"] = json!(agent.id);
+    shown["name"] = json!(agent.name);
+    shown["workspace"] = json!(instance.workspace);
+    shown["number"] = json!(agent.number);
+    shown["kind"] = json!(agent.kind);
+    shown["channel"] = json!(agent.channel);
+    // A file that omits the adapter leaves the channel as it is.
+    shown["adapter"] = json!(instance.channel.as_ref().map(|channel| &channel.plugin));
+    shown["internal"] = json!(agent.internal);
+    shown
+}
+
+fn summary(list: &TemplateList) -> Value {
+    let approved = list.templates.iter().filter(|one| one.is_approved());
+    json!({
+        "count": list.templates.len(),
+        "approved": approved.count(),
+        "syncedAt": list.synced_at,
+        "error": list.error,
+        "unlisted": list.is_unlisted,
+    })
+}
+
+/// `GET /admin/v1/instances`.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let store = &*call.http.core.store;
+    let mut instances = Vec::new();
+    for instance in all(store).await? {
+        let templates = instance.templates(store).await?;
+        instances.push(shown(&instance, templates.as_ref()));
+    }
+    Ok(reply::json(
+        StatusCode::OK,
+        &json!({ "instances": instances }),
+    )?)
+}
+
+/// `GET /admin/v1/instances/{number or name}`: one instance with its templates.
+///
+/// # Errors
+///
+/// The name matches no instance or several, or the store cannot be read.
+pub async fn show(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
+    let store = &*call.http.core.store;
+    let instance = find(store, which).await?;
+    let templates = instance.templates(store).await?;
+    let mut answer = shown(&instance, templates.as_ref());
+    if let Some(list) = &templates {
+        answer["templates"]["list"] = json!(list.templates);
+    }
+    Ok(reply::json(StatusCode::OK, &answer)?)
+}
+
+/// `POST /admin/v1/instances/{number or name}/pause`: stops its sending. Messages from partners
+/// are still accepted, and wait; webhooks are still taken in.
+///
+/// # Errors
+///
+/// The body is invalid, the name matches no instance with an adapter or several, or the store
+/// fails.
+pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
+    let request: PauseRequest = read_json(call, body).await?;
+    let channel = channel(&*call.http.core.store, which).await?;
+    let pause = request.pause(call.http.core.clock.now());
+    set_pause(call, &channel, Some(&pause)).await?;
+    Ok(reply::json(
+        StatusCode::OK,
+        &json!({ "id": channel.agent, "paused": true }),
+    )?)
+}
+
+/// `POST /admin/v1/instances/{number or name}/resume`: sends its messages again, the waiting
+/// ones first.
+///
+/// # Errors
+///
+/// The name matches no instance with an adapter or several, or the store fails.
+pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
+    let channel = channel(&*call.http.core.store, which).await?;
+    set_pause(call, &channel, None).await?;
+    Ok(reply::json(
+        StatusCode::OK,
+        &json!({ "id": channel.agent, "paused": false }),
+    )?)
+}
+
+/// `POST /admin/v1/instances/{number or name}/sync-templates`: reads the templates from its
+/// provider now.
+///
+/// # Errors
+///
+/// The name matches no instance with an adapter or several, the provider does not list its
+/// templates, or the store fails.
+pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
+    let channel = channel(&*call.http.core.store, which).await?;
+    let live = call.http.pipeline.connections.get(&channel.id).await;
+    let live = live.map_err(ApiError::internal)?.ok_or_else(|| {
+        ApiError::NotFound(format!("Instance `{}` no longer exists.", channel.name))
+    })?;
+    let http = Arc::clone(call.http);
+    let asked = call
+        .http
+        .core
+        .spawn(async move { templates::sync(&http.pipeline, &live).await });
+    let list = asked.await.map_err(ApiError::internal)??;
+    if let Some(error) = &list.error {
+        return Err(ApiError::unprocessable(format!(
+            "The templates of `{}` cannot be listed: {error}",
+            channel.name
+        )));
+    }
+    Ok(reply::json(StatusCode::OK, &summary(&list))?)
+}

@@ -1,0 +1,95 @@
+//! Analytics runs and the state of their counts.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+use super::register::{Histograms, Register, set};
+use crate::domain::analytics::MetricSet;
+use crate::domain::time::Micros;
+use crate::store::RollupStatus;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SetLabel {
+    set: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SetLabels {
+    set: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Debug)]
+pub struct AnalyticsMetrics {
+    runs: Family<SetLabels, Counter>,
+    seconds: Histograms<SetLabel>,
+    changes: Family<SetLabel, Counter>,
+    age: Family<SetLabel, Gauge>,
+    behind: Family<SetLabel, Gauge>,
+    making: Family<SetLabel, Gauge>,
+    cubes: Family<SetLabel, Gauge>,
+}
+
+impl AnalyticsMetrics {
+    pub fn new(register: &mut Register<'_>) -> Self {
+        Self {
+            runs: register.add(
+                "rollup_runs",
+                "Analytics runs on this host, by metric set: ended or cut short",
+            ),
+            seconds: register.seconds_by("rollup_run_duration", "Time of an analytics run"),
+            changes: register.add(
+                "rollup_changes",
+                "Changes that analytics runs on this host have read",
+            ),
+            age: register.with_seconds(
+                Family::default(),
+                "rollup_age",
+                "Age of the counts that analytics shows; -1 before the first run has ended",
+            ),
+            behind: register.add(
+                "rollup_behind",
+                "Workspaces that the last run could not count, or could not finish",
+            ),
+            making: register.add("rollup_making", "Analytics builds in progress"),
+            cubes: register.add(
+                "rollup_cubes",
+                "Time zones with counts by local day, over all workspaces",
+            ),
+        }
+    }
+
+    /// Counts an analytics run of a metric set that ended or was cut short.
+    pub fn run(&self, set: MetricSet, ended: bool, changes: u64, seconds: f64) {
+        let outcome = if ended { "ended" } else { "cut" };
+        let set = set.as_str();
+        self.runs.get_or_create(&SetLabels { set, outcome }).inc();
+        if ended {
+            self.seconds
+                .get_or_create(&SetLabel { set })
+                .observe(seconds);
+        }
+        self.changes
+            .get_or_create(&SetLabel { set })
+            .inc_by(changes);
+    }
+
+    /// Sets the state of the rollups, whichever host computes them.
+    pub fn rollups(&self, rollups: &[RollupStatus], now: Micros) {
+        for rollup in rollups {
+            let label = SetLabel {
+                set: rollup.set.as_str(),
+            };
+            let age = rollup
+                .as_of
+                .map_or(-1, |as_of| (now.0 - as_of.0).max(0) / Micros::SECOND);
+            self.age.get_or_create(&label).set(age);
+            set(&self.behind.get_or_create(&label), rollup.behind.len());
+            set(&self.making.get_or_create(&label), rollup.making.len());
+            let cubes = i64::try_from(rollup.cubes).unwrap_or(i64::MAX);
+            self.cubes.get_or_create(&label).set(cubes);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Requests, connections of clients, and what is refused to protect the service.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+use super::register::{Histograms, Register, class};
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RequestLabels {
+    route: &'static str,
+    /// `2xx` to `5xx`.
+    status: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RouteLabel {
+    route: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ReasonLabel {
+    reason: &'static str,
+}
+
+/// Why a request is refused to protect the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shed {
+    /// Bodies in flight fill their room.
+    Bodies,
+    BodiesOfOneAddress,
+    BodiesToOneConnection,
+    /// Answers that clients have not read yet fill their room.
+    Answers,
+    ConnectionsOfOneAddress,
+    RateOfOneConnection,
+    RateOfOnePartner,
+    Deadline,
+    /// The store cannot be reached.
+    Store,
+    /// This host was cut off from the fleet.
+    Fleet,
+}
+
+impl Shed {
+    const ALL: [Self; 10] = [
+        Self::Bodies,
+        Self::BodiesOfOneAddress,
+        Self::BodiesToOneConnection,
+        Self::Answers,
+        Self::ConnectionsOfOneAddress,
+        Self::RateOfOneConnection,
+        Self::RateOfOnePartner,
+        Self::Deadline,
+        Self::Store,
+        Self::Fleet,
+    ];
+
+    fn label(self) -> ReasonLabel {
+        ReasonLabel {
+            reason: match self {
+                Self::Bodies => "bodies",
+                Self::BodiesOfOneAddress => "bodies of one address",
+                Self::BodiesToOneConnection => "bodies to one connection",
+                Self::Answers => "answers",
+                Self::ConnectionsOfOneAddress => "connections of one address",
+                Self::RateOfOneConnection => "rate of one connection",
+                Self::RateOfOnePartner => "rate of one partner",
+                Self::Deadline => "deadline",
+                Self::Store => "store",
+                Self::Fleet => "fleet",
+            },
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct HttpMetrics {
+    requests: Family<RequestLabels, Counter>,
+    request_seconds: Histograms<RouteLabel>,
+    connections: Gauge,
+    shed: Family<ReasonLabel, Counter>,
+    rate_limited: Counter,
+    connections_sent_away: Counter,
+    keys_failed: Counter,
+    addresses_unknown: Counter,
+}
+
+impl HttpMetrics {
+    pub fn new(register: &mut Register<'_>) -> Self {
+        let shed: Family<ReasonLabel, Counter> =
+            register.add("shed", "Requests refused to protect the service, by reason");
+        // From zero, so that a rate over the metric includes the first event.
+        for reason in Shed::ALL {
+            drop(shed.get_or_create(&reason.label()));
+        }
+        Self {
+            requests: register.add(
+                "requests",
+                "Requests answered, by route and class of status",
+            ),
+            request_seconds: register.seconds_by(
+                "request_duration",
+                "Time from a request's headers to its answer",
+            ),
+            connections: register.add("connections", "Open client connections"),
+            shed,
+            rate_limited: register.add(
+                "rate_limited",
+                "Requests refused because their workspace is past its rate",
+            ),
+            connections_sent_away: register.add(
+                "connections_sent_away",
+                "Idle connections closed to make room for others",
+            ),
+            keys_failed: register.add(
+                "keys_failed",
+                "Requests refused because their key is not valid",
+            ),
+            addresses_unknown: register.add(
+                "addresses_unknown",
+                "Deliveries to an address that no connection has",
+            ),
+        }
+    }
+
+    pub fn request(&self, route: &'static str, status: u16, seconds: f64) {
+        let status = class(status);
+        self.requests
+            .get_or_create(&RequestLabels { route, status })
+            .inc();
+        self.request_seconds
+            .get_or_create(&RouteLabel { route })
+            .observe(seconds);
+    }
+
+    pub fn connection_opened(&self) {
+        self.connections.inc();
+    }
+
+    pub fn connection_closed(&self) {
+        self.connections.dec();
+    }
+
+    pub fn shed(&self, reason: Shed) {
+        self.shed.get_or_create(&reason.label()).inc();
+    }
+
+    pub fn rate_limited(&self) {
+        self.rate_limited.inc();
+    }
+
+    pub fn connections_sent_away(&self, many: usize) {
+        self.connections_sent_away.inc_by(many as u64);
+    }
+
+    pub fn key_failed(&self) {
+        self.keys_failed.inc();
+    }
+
+    pub fn address_unknown(&self) {
+        self.addresses_unknown.inc();
+    }
+}

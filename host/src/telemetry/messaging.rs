@@ -1,0 +1,147 @@
+//! Messages to contacts: what partners are answered, attempts to send, lists of templates.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+
+use super::register::{OutcomeLabel, Register, count};
+use crate::domain::channel::Category;
+
+/// The answer that a partner got to a notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notified {
+    Accepted,
+    /// The worker sends it.
+    Waiting,
+    /// The provider had not answered when the partner was.
+    Late,
+    Unknown,
+    Failed,
+    Refused(Category),
+    /// The body has issues.
+    Invalid,
+    /// No instance of the workspace can send it.
+    NoInstance,
+    /// The template takes other parameters.
+    Misfit,
+    /// There is no such template.
+    Template,
+    Banned,
+    KeyReused,
+    /// The first request with its key is still in progress.
+    Running,
+    /// The answer of an earlier request with its key.
+    Replayed,
+}
+
+impl Notified {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Waiting => "waiting",
+            Self::Late => "late",
+            Self::Unknown => "unknown",
+            Self::Failed => "failed",
+            Self::Refused(category) => category.as_str(),
+            Self::Invalid => "invalid",
+            Self::NoInstance => "no_instance",
+            Self::Misfit => "misfit",
+            Self::Template => "template",
+            Self::Banned => "banned",
+            Self::KeyReused => "key_reused",
+            Self::Running => "running",
+            Self::Replayed => "replayed",
+        }
+    }
+}
+
+/// The outcome of an attempt to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    Accepted,
+    Unknown,
+    Refused(Category),
+}
+
+impl Sent {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Unknown => "unknown",
+            Self::Refused(category) => category.as_str(),
+        }
+    }
+}
+
+/// The outcome of a request for an instance's list of templates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    Done,
+    Failed,
+    /// The provider has no list.
+    Unlisted,
+}
+
+#[derive(Debug)]
+pub struct MessagingMetrics {
+    notifications: Family<OutcomeLabel, Counter>,
+    notification_host_seconds: Histogram,
+    sends: Family<OutcomeLabel, Counter>,
+    provider_seconds: Histogram,
+    template_lists: Family<OutcomeLabel, Counter>,
+}
+
+impl MessagingMetrics {
+    pub fn new(register: &mut Register<'_>) -> Self {
+        Self {
+            notifications: register.add(
+                "notifications",
+                "Requests to send a message, by the answer that the partner got",
+            ),
+            notification_host_seconds: register.seconds(
+                "notification_host_duration",
+                "Time of a request to send a message, without the provider's share",
+            ),
+            sends: register.add(
+                "sends",
+                "Attempts to send a message: accepted, unknown, or the class of the refusal",
+            ),
+            provider_seconds: register
+                .seconds("provider_duration", "Time of one call that sends a message"),
+            template_lists: register.add(
+                "template_lists",
+                "Requests for an instance's list of templates, by outcome",
+            ),
+        }
+    }
+
+    /// Counts a notification by the answer that the partner got.
+    pub fn notification(&self, outcome: Notified) {
+        count(&self.notifications, outcome.as_str());
+    }
+
+    /// Records the host's share of a notification's time.
+    pub fn notified(&self, seconds: f64) {
+        self.notification_host_seconds.observe(seconds);
+    }
+
+    /// Counts an attempt to send.
+    pub fn send(&self, outcome: Sent) {
+        count(&self.sends, outcome.as_str());
+    }
+
+    /// Records the provider's share of a send's time.
+    pub fn provider(&self, seconds: f64) {
+        self.provider_seconds.observe(seconds);
+    }
+
+    /// Counts a request to an instance's provider for its templates.
+    pub fn templates(&self, outcome: Listed) {
+        let outcome = match outcome {
+            Listed::Done => "listed",
+            Listed::Failed => "failed",
+            Listed::Unlisted => "unlisted",
+        };
+        count(&self.template_lists, outcome);
+    }
+}

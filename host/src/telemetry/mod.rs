@@ -1,0 +1,108 @@
+//! Metrics and the log of the running service, for operators.
+//!
+//! Each area has a struct whose methods count its events, so that a name or a label is written
+//! in one place. Label sets are bounded: routes, statuses, outcomes, plugins, and a limited
+//! number of plugin versions and of connections. No label holds a person or the secret part of an
+//! address. To add a metric: a field, its line in `new` and a method in the file of its area.
+
+mod analytics;
+mod egress;
+mod fleet;
+mod http;
+mod intake;
+mod log;
+mod messaging;
+mod plugins;
+mod register;
+mod search;
+mod store;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+
+pub use http::{HttpMetrics, Shed};
+pub use log::{BadFilter, init_logging};
+pub use messaging::{Listed, Notified, Sent};
+pub use plugins::{Content, PluginMetrics};
+pub use search::Searched;
+
+use analytics::AnalyticsMetrics;
+use egress::EgressMetrics;
+use fleet::FleetMetrics;
+use intake::IntakeMetrics;
+use messaging::MessagingMetrics;
+use register::Register;
+use search::SearchMetrics;
+use store::StoreMetrics;
+
+/// All metrics of a host.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    pub http: HttpMetrics,
+    pub intake: IntakeMetrics,
+    pub plugins: PluginMetrics,
+    pub store: StoreMetrics,
+    pub egress: EgressMetrics,
+    pub messaging: MessagingMetrics,
+    pub search: SearchMetrics,
+    pub fleet: FleetMetrics,
+    pub analytics: AnalyticsMetrics,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    pub fn new() -> Self {
+        let mut registry = Registry::with_prefix("leadhost");
+        let register = &mut Register::new(&mut registry);
+        Self {
+            http: HttpMetrics::new(register),
+            intake: IntakeMetrics::new(register),
+            plugins: PluginMetrics::new(register),
+            store: StoreMetrics::new(register),
+            egress: EgressMetrics::new(register),
+            messaging: MessagingMetrics::new(register),
+            search: SearchMetrics::new(register),
+            fleet: FleetMetrics::new(register),
+            analytics: AnalyticsMetrics::new(register),
+            registry,
+        }
+    }
+
+    /// Returns all metrics in the Prometheus text format.
+    pub fn text(&self) -> String {
+        let mut text = String::with_capacity(8 << 10);
+        encode(&mut text, &self.registry).expect("writing to a string does not fail");
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Micros;
+    use crate::store::Backlog;
+
+    #[test]
+    fn counted_values_appear_in_the_metrics_text() {
+        let metrics = Metrics::new();
+        metrics.http.request("whoami", 200, 0.002);
+        metrics.plugins.called("forms", "abc", "trap", 0.1);
+        metrics.intake.backlog(&Backlog::default(), Micros(0));
+        let text = metrics.text();
+        for line in [
+            "leadhost_requests_total{route=\"whoami\",status=\"2xx\"} 1",
+            "leadhost_plugin_calls_total{plugin=\"forms\",digest=\"abc\",outcome=\"trap\"} 1",
+            "leadhost_backlog{status=\"queued\"} 0",
+            "leadhost_shed_total{reason=\"fleet\"} 0",
+            "leadhost_request_duration_seconds_count{route=\"whoami\"} 1",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Calls into plugins, and what conversions yield.
+
+use std::time::Instant;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+
+use super::register::{Few, Histograms, OTHER, Register, set};
+use crate::domain::connection::Connection;
+use crate::limits;
+use crate::plugin::{CallError, Loaded};
+use crate::store::{ItemResult, NewItem};
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct PluginLabels {
+    plugin: String,
+    digest: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct VersionLabel {
+    plugin: String,
+    digest: String,
+}
+
+/// A connection, by its name within its workspace.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ConnectionLabel {
+    workspace: String,
+    connection: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FieldLabels {
+    workspace: String,
+    connection: String,
+    field: &'static str,
+}
+
+/// The counters of one connection, resolved once, since every delivery updates them.
+#[derive(Debug)]
+pub struct Content {
+    items: Histogram,
+    leads: Counter,
+    /// Leads with a phone, an e-mail address, a name, a listing.
+    with: [Counter; 4],
+}
+
+impl Content {
+    /// Counts the items of one conversion.
+    pub fn conversion(&self, items: &[NewItem]) {
+        let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
+        self.items.observe(f64::from(count));
+        self.leads(items.iter().map(|item| &item.result));
+    }
+
+    /// Counts the leads among these results.
+    pub fn leads<'a>(&self, results: impl IntoIterator<Item = &'a ItemResult>) {
+        for result in results {
+            let ItemResult::Lead(lead) = result else {
+                continue;
+            };
+            self.leads.inc();
+            let has = [
+                lead.phones.iter().any(|phone| phone.e164.is_some()),
+                !lead.emails.is_empty(),
+                lead.name.is_some(),
+                !lead.products.is_empty(),
+            ];
+            for (counter, has) in self.with.iter().zip(has) {
+                counter.inc_by(u64::from(has));
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct PluginMetrics {
+    calls: Family<PluginLabels, Counter>,
+    seconds: Histograms<VersionLabel>,
+    versions: Few<VersionLabel>,
+    leads: Family<ConnectionLabel, Counter>,
+    leads_with: Family<FieldLabels, Counter>,
+    items: Histograms<ConnectionLabel>,
+    connections: Few<ConnectionLabel>,
+    refusals: Counter,
+    circuits_open: Gauge,
+}
+
+fn items() -> Histogram {
+    Histogram::new([1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 1_000.0])
+}
+
+impl PluginMetrics {
+    pub fn new(register: &mut Register<'_>) -> Self {
+        Self {
+            calls: register.add(
+                "plugin_calls",
+                "Calls into plugins, by plugin, version and outcome",
+            ),
+            seconds: register.seconds_by(
+                "plugin_call_duration",
+                "Time of a call into a plugin, waiting for a thread included",
+            ),
+            versions: Few::new(limits::VERSIONS_COUNTED),
+            leads: register.add("leads", "Leads that conversions produced, by connection"),
+            leads_with: register.add(
+                "leads_with",
+                "Leads that conversions produced with a phone, an e-mail address, a name or a listing",
+            ),
+            items: register.metric(
+                Histograms::new_with_constructor(items),
+                "conversion_items",
+                "Items that one conversion produced, by connection",
+            ),
+            connections: Few::new(limits::CONNECTIONS_COUNTED),
+            refusals: register.add("plugin_refusals", "Components that were refused"),
+            circuits_open: register.add(
+                "plugin_circuits_open",
+                "Open circuit breakers: versions that are called less often for a connection, because they keep failing",
+            ),
+        }
+    }
+
+    /// Runs a call into a plugin and counts it. A refusal by the plugin itself counts as
+    /// success.
+    ///
+    /// # Errors
+    /// Returns the error of the call.
+    pub async fn calling<T>(
+        &self,
+        plugin: &Loaded,
+        call: impl Future<Output = Result<T, CallError>>,
+    ) -> Result<T, CallError> {
+        let started = Instant::now();
+        let result = call.await;
+        let outcome = result.as_ref().map_or_else(CallError::kind, |_| "ok");
+        let took = started.elapsed().as_secs_f64();
+        self.called(
+            &plugin.description.name,
+            plugin.digest.short(),
+            outcome,
+            took,
+        );
+        result
+    }
+
+    pub(super) fn called(&self, plugin: &str, digest: &str, outcome: &'static str, seconds: f64) {
+        let mut version = VersionLabel {
+            plugin: plugin.to_owned(),
+            digest: digest.to_owned(),
+        };
+        if !self.versions.has(&version) {
+            OTHER.clone_into(&mut version.digest);
+        }
+        self.seconds.get_or_create(&version).observe(seconds);
+        let VersionLabel { plugin, digest } = version;
+        let labels = PluginLabels {
+            plugin,
+            digest,
+            outcome,
+        };
+        self.calls.get_or_create(&labels).inc();
+    }
+
+    /// Returns the counters for conversions of the connection's deliveries.
+    pub fn content_of(&self, connection: &Connection) -> Content {
+        let mut of = ConnectionLabel {
+            workspace: connection.workspace.to_string(),
+            connection: connection.name.clone(),
+        };
+        if !self.connections.has(&of) {
+            of = ConnectionLabel {
+                workspace: OTHER.to_owned(),
+                connection: OTHER.to_owned(),
+            };
+        }
+        let with = ["phone", "email", "name", "listing"].map(|field| {
+            let labels = FieldLabels {
+                workspace: of.workspace.clone(),
+                connection: of.connection.clone(),
+                field,
+            };
+            self.leads_with.get_or_create(&labels).clone()
+        });
+        Content {
+            items: self.items.get_or_create(&of).clone(),
+            leads: self.leads.get_or_create(&of).clone(),
+            with,
+        }
+    }
+
+    pub fn refused(&self) {
+        self.refusals.inc();
+    }
+
+    pub fn circuits(&self, open: usize) {
+        set(&self.circuits_open, open);
+    }
+}

@@ -1,0 +1,81 @@
+//! Searches for products, and their indexes.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+
+use super::register::{OutcomeLabel, Register, count, set};
+
+/// The outcome of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Searched {
+    Found,
+    Nothing,
+    /// The index was not loaded in time.
+    Loading,
+    /// The index is above its bound.
+    TooLarge,
+    Failed,
+}
+
+impl Searched {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::Nothing => "nothing",
+            Self::Loading => "loading",
+            Self::TooLarge => "too_large",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct SearchMetrics {
+    searches: Family<OutcomeLabel, Counter>,
+    seconds: Histogram,
+    load_seconds: Histogram,
+    indexes: Gauge,
+    index_bytes: Gauge,
+}
+
+impl SearchMetrics {
+    pub fn new(register: &mut Register<'_>) -> Self {
+        Self {
+            searches: register.add(
+                "searches",
+                "Searches for products: found, nothing, loading, too_large, failed",
+            ),
+            seconds: register.seconds(
+                "search_duration",
+                "Time of a search for products, waiting for its index included",
+            ),
+            load_seconds: register.seconds(
+                "search_load_duration",
+                "Time of loading a workspace's index of products",
+            ),
+            indexes: register.add("search_indexes", "Indexes of products in memory"),
+            index_bytes: register.add(
+                "search_index_bytes",
+                "Bytes of the indexes of products in memory",
+            ),
+        }
+    }
+
+    pub fn searched(&self, outcome: Searched, seconds: f64) {
+        count(&self.searches, outcome.as_str());
+        self.seconds.observe(seconds);
+    }
+
+    /// Records the time of loading a workspace's product index.
+    pub fn loaded(&self, seconds: f64) {
+        self.load_seconds.observe(seconds);
+    }
+
+    /// Sets the number of product indexes and the memory that they use.
+    pub fn indexes(&self, count: usize, bytes: usize) {
+        set(&self.indexes, count);
+        set(&self.index_bytes, bytes);
+    }
+}
