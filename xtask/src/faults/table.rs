@@ -147,7 +147,7 @@ pub const ROWS: &[Row] = &[
             "faults::overload::on_sqlite::three_times_the_capacity_is_borne",
             "faults::overload::on_postgres::three_times_the_capacity_is_borne",
         ]),
-        sizes: &[("LEADHOST_OVERLOAD_SECONDS", "300")],
+        sizes: &[("LEADHOST_OVERLOAD_SECONDS", "120")],
         seconds: 540,
     },
     Row {
