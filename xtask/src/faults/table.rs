@@ -147,7 +147,7 @@ pub const ROWS: &[Row] = &[
             "faults::overload::on_sqlite::a_host_withstands_three_times_its_capacity",
             "faults::overload::on_postgres::a_host_withstands_three_times_its_capacity",
         ]),
-        sizes: &[("LEADHOST_OVERLOAD_SECONDS", "300")],
+        sizes: &[("LEADHOST_OVERLOAD_SECONDS", "120")],
         seconds: 540,
     },
     Row {
