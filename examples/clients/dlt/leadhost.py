@@ -39,7 +39,7 @@ def stamp(said):
 
 
 def columns(texts, times, numbers=(), objects=()):
-    """What dlt is told of the columns. Every row begins with the same three."""
+    """The columns, as dlt takes them. Every row begins with the same three."""
     types = {"id": "text", "workspace_id": "text", "cursor_at": "timestamp"}
     types |= dict.fromkeys(texts.split(), "text")
     types |= dict.fromkeys(times.split(), "timestamp")

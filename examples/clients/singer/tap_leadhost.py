@@ -4,7 +4,7 @@
         python tap_leadhost.py --config=ENV [--state state.json] | some-target
 
 Four entities and the report of failed messages. Every stream is declared as sorted, so the
-tap goes on after a broken pull where it was, and fails if a row came out of order.
+tap resumes a broken pull where it stopped, and fails if a row arrives out of order.
 """
 
 import re

@@ -1,6 +1,6 @@
-//! What passes between the host, a plugin and the outside: bodies, requests that
-//! a plugin asks for, replies, and how a sender proves itself. The shapes follow
-//! the contract; the contract's own types stop at `plugin/abi`.
+//! Values that pass between the host, a plugin and remote servers: bodies, requests that a plugin
+//! composes, replies, and sender checks. Their shapes follow the plugin contract; the contract's
+//! own types are confined to `plugin/abi`.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::word::words;
 
-/// Ordered names and values, repeats kept.
+/// Names and values, in order and with repeated names.
 pub type Pairs = Vec<(String, String)>;
 
-/// The first value under `name`, compared without regard to ASCII case.
+/// Returns the first value under `name`, ignoring ASCII case.
 pub fn first<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
     pairs
         .iter()
@@ -19,7 +19,7 @@ pub fn first<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
         .map(|(_, value)| value.as_str())
 }
 
-/// A piece of a text that a plugin composed. Only slots are ever filled.
+/// A piece of a text that a plugin composed. The host fills only slots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Segment {
@@ -29,7 +29,7 @@ pub enum Segment {
 }
 
 words! {
-    /// What the host puts into a slot.
+    /// The value that the host puts into a slot.
     SlotFunction: "the slot function" {
         /// The secret itself.
         Secret = "secret",
@@ -43,7 +43,7 @@ words! {
 }
 
 impl SlotFunction {
-    /// Whether a reader of what the slot becomes knows the secret.
+    /// Returns whether the filled slot reveals the secret to its reader.
     pub fn reveals(self) -> bool {
         match self {
             Self::Secret | Self::Basic => true,
@@ -65,7 +65,7 @@ pub enum SlotArgument {
     Literal(String),
 }
 
-/// An HTTP request with its slots still empty: safe to store and to show.
+/// An HTTP request whose slots are still empty, so it is safe to store and to show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpRequest {
     pub method: String,
@@ -77,7 +77,7 @@ pub struct HttpRequest {
     pub body: Vec<Segment>,
 }
 
-/// What a far end answered, bounded.
+/// The response of a remote server, bounded in size.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpResponse {
     pub status: u16,
@@ -96,7 +96,7 @@ impl fmt::Debug for HttpResponse {
     }
 }
 
-/// What the sender hears back, after the commit.
+/// The reply that the sender gets after the commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     pub status: u16,
@@ -104,7 +104,7 @@ pub struct Reply {
     pub body: Vec<Segment>,
 }
 
-/// The named secret must equal the query field.
+/// A requirement that the query field equals the named secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     pub secret: String,
@@ -127,7 +127,7 @@ words! {
     }
 }
 
-/// Where something is in a delivery.
+/// The location of a value in a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     pub place: Place,
@@ -152,7 +152,7 @@ words! {
 }
 
 impl Scheme {
-    /// Whether the sender signs with the secret; otherwise it presents the secret itself.
+    /// Returns whether the sender signs with the secret; otherwise it presents the secret itself.
     pub fn signs(self) -> bool {
         match self {
             Self::HmacSha256 | Self::HmacSha1 => true,
@@ -162,8 +162,10 @@ impl Scheme {
 }
 
 words! {
-    /// How a signature is written. A check that does not say so means hexadecimal digits.
+    /// The encoding of a signature. The default is hexadecimal digits.
+    #[derive(Default)]
     Encoding: "the encoding" {
+        #[default]
         Hex = "hex" | "",
         Base64 = "base64",
         Base64Url = "base64url",
@@ -171,14 +173,8 @@ words! {
     }
 }
 
-impl Default for Encoding {
-    fn default() -> Self {
-        Self::Hex
-    }
-}
-
 words! {
-    /// What a part of the signed message is.
+    /// The kind of a part of the signed message.
     SignedKind: "the signed part" {
         /// The value of the part itself.
         Literal = "literal",
@@ -187,13 +183,13 @@ words! {
         /// The header that the value names.
         Header = "header",
         Timestamp = "timestamp",
-        /// Names and values of the form's fields, sorted.
+        /// The names and values of the form's fields, sorted.
         SortedForm = "sorted-form",
         Body = "body",
     }
 }
 
-/// A part of what the sender signed.
+/// A part of the signed message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignedPart {
     pub kind: SignedKind,
@@ -201,27 +197,27 @@ pub struct SignedPart {
     pub value: String,
 }
 
-/// How a sender proves who it is.
+/// A rule that authenticates the sender of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SenderCheck {
     /// The name of the secret.
     pub secret: String,
     pub scheme: Scheme,
-    /// Where the sender puts its proof.
+    /// The location of the sender's proof.
     pub proof: Location,
     #[serde(default)]
     pub encoding: Encoding,
-    /// What precedes the proof in its place.
+    /// The text before the proof at its location.
     #[serde(default)]
     pub prefix: String,
-    /// The header with the time of signing; empty: there is none.
+    /// The header with the time of signing; empty if there is none.
     #[serde(default)]
     pub timestamp_header: String,
-    /// How far the time of signing may be away; 0: any time will do.
+    /// The allowed distance of the time of signing from now, in seconds; 0 allows any time.
     #[serde(default)]
     pub tolerance_seconds: u32,
-    /// The signed message; empty: the body.
+    /// The parts of the signed message; empty for the body alone.
     #[serde(default)]
     pub signed: Vec<SignedPart>,
 }
@@ -235,7 +231,7 @@ pub struct SenderChecks {
     pub carried_secrets: Vec<Location>,
 }
 
-/// Something unreadable, in words for whoever sent it.
+/// Something that the plugin could not read, described for the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     pub message: String,

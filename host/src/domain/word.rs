@@ -96,12 +96,11 @@ mod tests {
         assert_eq!("pear".parse(), Ok(Fruit::Pear));
         assert_eq!("".parse(), Ok(Fruit::Apple));
         assert_eq!(Fruit::Apple.to_string(), "apple");
-        assert_eq!(serde_json::to_string(&Fruit::Apple).unwrap(), r#""apple""#);
-        assert_eq!(
-            serde_json::from_str::<Fruit>(r#""""#).unwrap(),
-            Fruit::Apple
-        );
-        let error = "Pear".parse::<Fruit>().unwrap_err().to_string();
+        let written = serde_json::to_string(&Fruit::Apple).expect("a word is JSON");
+        assert_eq!(written, r#""apple""#);
+        let read: Fruit = serde_json::from_str(r#""""#).expect("the alias is known");
+        assert_eq!(read, Fruit::Apple);
+        let error = "Pear".parse::<Fruit>().expect_err("unknown").to_string();
         let expect = r#"the fruit "Pear", which this host does not know; it knows apple, pear"#;
         assert_eq!(error, expect);
     }

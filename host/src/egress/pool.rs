@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::connection::Connection;
-use super::target::Place;
+use super::target::FarEnd;
 use crate::domain::exchange::{HttpResponse, first};
 use crate::limits;
 
@@ -35,7 +35,7 @@ pub struct Connections {
 
 #[derive(Default)]
 struct State {
-    places: HashMap<Place, Far>,
+    places: HashMap<FarEnd, Far>,
     kept: usize,
     /// A task closes connections that were idle for too long. It ends when none are left.
     is_swept: bool,
@@ -65,7 +65,7 @@ impl Pool {
 
     /// Waits until the limits allow one more call. Callers that wait for one far end do not
     /// block calls to others.
-    pub async fn slot(self: &Arc<Self>, place: &Place) -> Slot {
+    pub async fn slot(self: &Arc<Self>, place: &FarEnd) -> Slot {
         let calls = {
             let mut state = self.lock();
             if !state.is_swept {
@@ -140,7 +140,7 @@ impl Pool {
 /// Permission to make one call.
 pub struct Slot {
     pool: Arc<Pool>,
-    place: Place,
+    place: FarEnd,
     _of_place: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
 }

@@ -10,7 +10,7 @@ use crate::domain::exchange::HttpRequest;
 
 /// The target of a request that passed the allow-list.
 pub struct Target {
-    pub place: Place,
+    pub place: FarEnd,
     /// As the plugin wrote it.
     pub authority: String,
 }
@@ -18,7 +18,7 @@ pub struct Target {
 /// The far end of a connection. A connection that may go to a private address is not used
 /// for a call that may not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct FarEnd {
     pub tls: bool,
     pub host: String,
     pub port: u16,
@@ -61,7 +61,7 @@ impl Target {
             })
             .ok_or_else(not_allowed)?;
         Ok(Self {
-            place: Place {
+            place: FarEnd {
                 tls: scheme == "https",
                 host,
                 port,
@@ -78,7 +78,7 @@ impl Target {
     /// [`EgressError::NotPublic`] if one of the addresses is not public and the allow-list
     /// does not permit that.
     pub async fn resolve(&self) -> Result<Vec<SocketAddr>, EgressError> {
-        let Place { host, port, .. } = &self.place;
+        let FarEnd { host, port, .. } = &self.place;
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let addresses: Vec<SocketAddr> = tokio::net::lookup_host((bare, *port))
             .await

@@ -46,7 +46,7 @@ pub async fn answer(
 ) -> Reply {
     let started = Instant::now();
     let (head, incoming) = request.into_parts();
-    let peer = peer::of(
+    let peer = peer::address(
         &http.core.config.server.trusted_proxies,
         far_end.ip(),
         &head.headers,
@@ -58,7 +58,7 @@ pub async fn answer(
     // A body that is still arriving after the answer keeps its connection busy.
     let busy = (!incoming.is_end_stream()).then(|| progress.part());
     let body = Unread::new(&head, incoming, budget.share(peer), busy);
-    let id = RequestId::of(&head.headers, http.core.clock.now());
+    let id = RequestId::from_headers(&head.headers, http.core.clock.now());
     let path = route::plain(head.uri.path());
     let found = route_of(surface, &head, &path);
     let name = found.as_ref().map_or("none", Route::name);
@@ -134,7 +134,7 @@ pub async fn answer(
 /// Answers a liveness probe without anything that could wait for other work: no task, no log
 /// line.
 pub fn live(http: &Http, head: &Parts) -> Reply {
-    let id = RequestId::of(&head.headers, http.core.clock.now());
+    let id = RequestId::from_headers(&head.headers, http.core.clock.now());
     let mut reply = health::live();
     carried_by_all(head, &id, &mut reply);
     http.core

@@ -28,7 +28,7 @@ pub struct Call<'a> {
 
 impl Call<'_> {
     pub fn query(&self) -> Query<'_> {
-        Query::of(self.head)
+        Query::from_head(self.head)
     }
 
     /// Returns the answer to a failed request, and logs the error's details.

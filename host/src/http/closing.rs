@@ -90,7 +90,10 @@ mod tests {
         // The late client waits for the kernel's answer, and is refused once the listener is
         // closed.
         drop(listener);
-        let refused = late.await.expect("no panic").expect_err("nobody listens");
+        let refused = late
+            .await
+            .expect("no panic")
+            .expect_err("the listener is closed");
         assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
     }
 

@@ -47,7 +47,7 @@ struct Taken {
 }
 
 /// A connection's place, until it is dropped.
-pub struct Place {
+pub struct Seat {
     crowd: Arc<Crowd>,
     number: u64,
     go: Arc<Notify>,
@@ -58,7 +58,7 @@ pub struct Place {
 pub struct TooManyOfOne;
 
 enum Now {
-    Place(Place),
+    Seat(Seat),
     TooManyOfOne,
     Wait,
 }
@@ -84,12 +84,12 @@ impl Crowd {
         self: &Arc<Self>,
         peer: IpAddr,
         progress: &Progress,
-    ) -> Result<(Place, usize), TooManyOfOne> {
+    ) -> Result<(Seat, usize), TooManyOfOne> {
         let peer = network::owner(peer);
         loop {
             let mut gone = 0;
             match self.try_admit(peer, progress, &mut gone) {
-                Now::Place(place) => return Ok((place, gone)),
+                Now::Seat(place) => return Ok((place, gone)),
                 Now::TooManyOfOne => return Err(TooManyOfOne),
                 Now::Wait => drop(timeout(AGAIN, self.freed.notified()).await),
             }
@@ -125,7 +125,7 @@ impl Crowd {
         };
         places.taken.insert(number, taken);
         places.count(peer);
-        Now::Place(Place {
+        Now::Seat(Seat {
             crowd: Arc::clone(self),
             number,
             go,
@@ -178,7 +178,7 @@ impl Places {
     }
 }
 
-impl Place {
+impl Seat {
     /// Returns when this connection has to close.
     pub async fn told_to_go(&self) {
         self.go.notified().await;
@@ -197,7 +197,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Seat {
     fn drop(&mut self) {
         let mut places = self.crowd.places();
         if let Some(taken) = places.taken.remove(&self.number)
@@ -225,7 +225,7 @@ mod tests {
         progress
     }
 
-    async fn enter(crowd: &Arc<Crowd>, number: u8, progress: &Progress) -> (Place, usize) {
+    async fn enter(crowd: &Arc<Crowd>, number: u8, progress: &Progress) -> (Seat, usize) {
         crowd.admit(at(number), progress).await.expect("a place")
     }
 

@@ -1,8 +1,8 @@
-//! What goes wrong with a request, and how each family of endpoints says it.
+//! Errors of requests, and their form in each family of endpoints.
 //!
-//! One enum, split by what the client can do about it; one match gives status
-//! and sentence, one gives the shape. The inside of a fault goes to the log,
-//! once, under the request's id; the client gets a sentence that can be acted on.
+//! One enum, split by what the client can do about an error. One match gives the status and the
+//! message, another gives the shape. The details of a fault are logged once, under the request's
+//! id; the client gets a message that it can act on.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -19,7 +19,7 @@ use super::reply::{self, Reply};
 use super::request_id::RequestId;
 use crate::store::StoreError;
 
-/// Which shape the errors of an endpoint have.
+/// The shape of an endpoint's errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// `{statusCode, message, error}`
@@ -28,49 +28,50 @@ pub enum Family {
     Notification,
     /// `{error}`
     Data,
-    /// `{error}`, with members of its own where an operator needs them.
+    /// `{error}`, with additional members if an operator needs them.
     Admin,
 }
 
-/// How a caller has to prove itself, for the 401.
+/// How a caller has to authenticate, for the 401.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Challenge {
     PartnerKey,
     Bearer,
-    /// A source's sender, in whatever way its connection checks.
+    /// The sender checks of a connection.
     Sender,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// 400: the request is wrong, and how to make it right.
+    /// 400: what is wrong with the request, and how to correct it.
     #[error("{0}")]
     BadRequest(String),
     /// 401: the same for unknown, revoked, expired and malformed keys.
     #[error("no valid key")]
     Unauthorized(Challenge),
-    /// 403: known, and not allowed this.
+    /// 403: the key is valid, but does not allow this.
     #[error("{0}")]
     Forbidden(String),
     /// 404
     #[error("{0}")]
     NotFound(String),
-    /// 405, with the methods that there are.
+    /// 405, with the methods of the address.
     #[error("the method is not one of {allow}")]
     MethodNotAllowed { allow: String },
-    /// 405: this GET is no handshake.
-    #[error("the GET is no handshake")]
+    /// 405: the GET is not a handshake.
+    #[error("the GET is not a handshake")]
     NoHandshake,
-    /// 408: the body came too slowly.
+    /// 408: the body arrived too slowly.
     #[error("the body did not arrive in time")]
     BodyTooSlow,
-    /// 409: it does not fit what is there now; members go to the admin's answer.
+    /// 409: the request conflicts with the current state. The details are members of an admin
+    /// answer.
     #[error("{message}")]
     Conflict { message: String, details: Value },
-    /// 409: the same request came before, and is not answered yet.
+    /// 409: an earlier request with the same idempotency key is not answered yet.
     #[error("the key's first request is under way")]
     UnderWay { retry_after: u64 },
-    /// What somebody else said of a request, with the status that it has here.
+    /// A stored answer that is a refusal, with its status.
     #[error("{message}")]
     Refused { status: StatusCode, message: String },
     /// 413
@@ -82,31 +83,31 @@ pub enum ApiError {
     /// 415
     #[error("{0}")]
     UnsupportedMediaType(String),
-    /// 422: understood, and cannot be done.
+    /// 422: the request is understood but cannot be carried out.
     #[error("{message}")]
     Unprocessable { message: String, details: Value },
     /// 429
-    #[error("past the rate limit")]
+    #[error("rate limit exceeded")]
     TooManyRequests { retry_after: u64 },
-    /// 429: keys that did not hold came too often from there.
+    /// 429: too many requests from this address had no valid key.
     #[error("too many failed keys from this address")]
     TooManyFailures { retry_after: u64 },
     /// 431
     #[error("the headers are too large")]
     HeadersTooLarge,
-    /// 499 in spirit: the client went away, and nobody reads this.
+    /// Like nginx's 499: the client went away, so this is never read.
     #[error("the client went away: {0}")]
     ClientGone(#[source] hyper::Error),
     /// 501
-    #[error("a transfer coding that is not served")]
+    #[error("the transfer coding is not supported")]
     OddCoding,
-    /// 503: too much at once, come again.
+    /// 503: too much load; the client should retry.
     #[error("{what}")]
     Overloaded {
         what: &'static str,
         retry_after: u64,
     },
-    /// By what the store says: 507, 503 or 500.
+    /// 507, 503, 422 or 500, depending on the store's error.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// 500: a defect.
@@ -121,11 +122,12 @@ impl From<reply::Unserialisable> for ApiError {
 }
 
 impl ApiError {
+    /// Returns an [`Self::Internal`] with this cause.
     pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Internal(source.into())
     }
 
-    /// It does not fit what is there now.
+    /// Returns a [`Self::Conflict`] without details.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::Conflict {
             message: message.into(),
@@ -133,7 +135,7 @@ impl ApiError {
         }
     }
 
-    /// It is understood, and cannot be done.
+    /// Returns an [`Self::Unprocessable`] without details.
     pub fn unprocessable(message: impl Into<String>) -> Self {
         Self::Unprocessable {
             message: message.into(),
@@ -141,7 +143,7 @@ impl ApiError {
         }
     }
 
-    /// Status and sentence for the client.
+    /// Returns the status and the message for the client.
     pub fn outside(&self) -> (StatusCode, Cow<'_, str>) {
         use StatusCode as S;
         match self {
@@ -156,7 +158,7 @@ impl ApiError {
             ),
             Self::Unauthorized(Challenge::Sender) => (
                 S::UNAUTHORIZED,
-                "The request does not prove that it comes from whom this address is for: check the secret on both sides."
+                "The request does not prove that it comes from the sender that this address is for: check the secret on both sides."
                     .into(),
             ),
             Self::Forbidden(message) => (S::FORBIDDEN, message.into()),
@@ -167,7 +169,7 @@ impl ApiError {
             ),
             Self::NoHandshake => (
                 S::METHOD_NOT_ALLOWED,
-                "This address takes POST. A GET makes sure of it only as its sender's handshake, with what that has in the query: for Meta hub.mode, hub.challenge and hub.verify_token."
+                "This address takes POST. It takes GET only for its sender's handshake, with the handshake's query parameters: for Meta hub.mode, hub.challenge and hub.verify_token."
                     .into(),
             ),
             Self::BodyTooSlow => (
@@ -177,7 +179,7 @@ impl ApiError {
             Self::Conflict { message, .. } => (S::CONFLICT, message.into()),
             Self::UnderWay { .. } => (
                 S::CONFLICT,
-                "The first request with this Idempotency-Key is still under way; ask again for its answer.".into(),
+                "The first request with this Idempotency-Key is still under way; repeat the request to get its answer.".into(),
             ),
             Self::Refused { status, message } => (*status, message.into()),
             Self::BodyTooLarge { limit } => (
@@ -192,18 +194,18 @@ impl ApiError {
             Self::Unprocessable { message, .. } => (S::UNPROCESSABLE_ENTITY, message.into()),
             Self::TooManyRequests { retry_after } => (
                 S::TOO_MANY_REQUESTS,
-                format!("Too many requests; the next one is served in {retry_after} s.").into(),
+                format!("Too many requests; try again in {retry_after} s.").into(),
             ),
             Self::TooManyFailures { retry_after } => (
                 S::TOO_MANY_REQUESTS,
                 format!(
-                    "Too many requests from your address had no valid key; check the key, and come again in {retry_after} s."
+                    "Too many requests from your address had no valid key; check the key, and try again in {retry_after} s."
                 )
                 .into(),
             ),
             Self::OddCoding => (
                 S::NOT_IMPLEMENTED,
-                "The body comes in a transfer coding that is not served; send it with Content-Length, or chunked and nothing else."
+                "The body has a transfer coding that is not supported; send it with Content-Length, or chunked and nothing else."
                     .into(),
             ),
             Self::HeadersTooLarge => (
@@ -217,18 +219,18 @@ impl ApiError {
             Self::Overloaded { what, .. } => (S::SERVICE_UNAVAILABLE, (*what).into()),
             Self::Store(StoreError::Full) => (
                 S::INSUFFICIENT_STORAGE,
-                "The service has no room left to write; reading goes on.".into(),
+                "The service has no room left to write; reading still works.".into(),
             ),
             Self::Store(StoreError::Refused(message)) => (S::UNPROCESSABLE_ENTITY, message.into()),
             Self::Store(StoreError::Busy) => (
                 S::SERVICE_UNAVAILABLE,
-                "More comes in than can be stored at the moment; come again.".into(),
+                "More requests arrive than can be stored at the moment; try again.".into(),
             ),
             Self::Store(
                 StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Contended,
             ) => (
                 S::SERVICE_UNAVAILABLE,
-                "The store does not answer at the moment; come again.".into(),
+                "The store does not answer at the moment; try again.".into(),
             ),
             Self::Store(
                 StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
@@ -241,7 +243,7 @@ impl ApiError {
         }
     }
 
-    /// Seconds after which it is worth coming again.
+    /// Returns the seconds after which a retry makes sense.
     fn retry_after(&self) -> Option<u64> {
         match self {
             Self::TooManyRequests { retry_after }
@@ -251,7 +253,7 @@ impl ApiError {
             Self::Store(StoreError::Unavailable(_) | StoreError::Busy | StoreError::Contended) => {
                 Some(1)
             }
-            // Time for another host, or for the database, to come up.
+            // Gives another host, or the database, time to start.
             Self::Store(StoreError::Lost(_)) => Some(2),
             Self::Store(StoreError::Full) => Some(60),
             _ => None,
@@ -265,13 +267,14 @@ impl ApiError {
         }
     }
 
-    /// Says the inside once. What is the client's own doing is in the access log.
+    /// Logs the details of a fault of the service or its load. Errors of the client are only in
+    /// the access log.
     pub fn log(&self) {
         match self {
             Self::Internal(_)
             | Self::Store(
                 StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
-            ) => tracing::error!(error = %Chain(self), "a request failed"),
+            ) => tracing::error!(error = %Chain(self), "request failed"),
             Self::Store(
                 error @ (StoreError::Full
                 | StoreError::Unavailable(_)
@@ -281,17 +284,17 @@ impl ApiError {
                 let is_full = matches!(error, StoreError::Full);
                 let told = if is_full { &FULL } else { &BUSY };
                 told.tell(|more| {
-                    tracing::warn!(error = %Chain(self), refused_since_last_told = more, "a request was refused by the store");
+                    tracing::warn!(error = %Chain(self), refused_since_last_line = more, "request refused by the store");
                 });
             }
             Self::Overloaded { what, .. } => SHED.tell(|more| {
-                tracing::warn!(what, shed_since_last_told = more, "a request was shed");
+                tracing::warn!(what, shed_since_last_line = more, "request shed");
             }),
             _ => {}
         }
     }
 
-    /// What it says in the family's shape.
+    /// Returns the body in the family's shape.
     pub fn body(&self, family: Family) -> Value {
         let (status, message) = self.outside();
         let message = &*message;
@@ -311,7 +314,7 @@ impl ApiError {
         body.expect("texts and numbers are JSON")
     }
 
-    /// What it says as RFC 9457 has it.
+    /// Returns the body in the format of RFC 9457.
     fn problem(&self, id: &RequestId) -> Value {
         let (status, message) = self.outside();
         let problem = Problem {
@@ -324,7 +327,8 @@ impl ApiError {
         serde_json::to_value(problem).expect("texts and numbers are JSON")
     }
 
-    /// The answer in the family's shape, or as RFC 9457 has it when the client asks for that.
+    /// Returns the answer in the family's shape, or in the format of RFC 9457 if the client accepts
+    /// that.
     pub fn reply(&self, family: Family, request: &HeaderMap, id: &RequestId) -> Reply {
         let (status, _) = self.outside();
         let wants_problem =
@@ -393,8 +397,8 @@ pub struct NotificationError<'a> {
     /// Always false.
     success: bool,
     status_code: u16,
-    /// What is wrong. Of a body with mistakes it is the JSON text of a list of
-    /// all of them, each with `code`, `path`, `message` and what belongs to its code.
+    /// What is wrong. For a body with mistakes, the JSON text of a list of all of them, each
+    /// with `code`, `path`, `message` and the fields of its code.
     message: &'a str,
 }
 
@@ -405,7 +409,7 @@ pub struct DataError<'a> {
     error: &'a str,
 }
 
-/// An error as RFC 9457 has it, for whoever asks for it by `Accept`.
+/// An error in the format of RFC 9457, for requests that accept it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem<'a> {
@@ -425,7 +429,7 @@ fn insert_text(headers: &mut HeaderMap, name: HeaderName, text: &str) {
     }
 }
 
-/// An error with its causes, in one line.
+/// Displays an error and its causes in one line.
 pub struct Chain<'a>(pub &'a dyn std::error::Error);
 
 impl std::fmt::Display for Chain<'_> {
@@ -435,7 +439,7 @@ impl std::fmt::Display for Chain<'_> {
         let mut cause = self.0.source();
         while let Some(error) = cause {
             let text = error.to_string();
-            // Many messages name their cause already.
+            // Many messages contain their cause already.
             if !said.contains(&text) {
                 write!(f, ": {text}")?;
             }
@@ -446,16 +450,16 @@ impl std::fmt::Display for Chain<'_> {
     }
 }
 
-/// What befalls many requests at once is told now and then, with how many it was.
+/// Rate-limits a log line that many requests would write at once, and counts the omitted lines.
 struct Told {
     every: Duration,
     last: Mutex<Option<(Instant, u64)>>,
 }
 
-/// A disk without room refuses every request until somebody makes room.
+/// A full disk refuses every request until it has room again.
 static FULL: Told = Told::every(Duration::from_secs(60));
 
-/// Under load the processor's time is for what is taken.
+/// Under load, processor time is spent on accepted requests rather than on the log.
 static BUSY: Told = Told::every(Duration::from_secs(1));
 static SHED: Told = Told::every(Duration::from_secs(1));
 
@@ -467,7 +471,8 @@ impl Told {
         }
     }
 
-    /// Tells it, with how many there were since the last time, if that is long ago.
+    /// Calls `tell` with the number of events since the last call, unless that was less than
+    /// `every` ago.
     fn tell(&self, tell: impl FnOnce(u64)) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         match last.as_mut() {
@@ -515,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_document_comes_only_when_asked_for() {
+    fn a_problem_document_is_sent_only_if_accepted() {
         let error = ApiError::BadRequest("Say more.".to_owned());
         let problem = body(&error, Family::Data, "application/problem+json");
         assert_eq!(problem["status"], 400);
@@ -523,14 +528,14 @@ mod tests {
     }
 
     #[test]
-    fn the_inside_of_a_fault_stays_inside() {
+    fn an_internal_error_reveals_no_details() {
         let error = ApiError::internal("table leads has 3 columns");
         let text = body(&error, Family::Gateway, "*/*").to_string();
         assert!(!text.contains("column"), "{text}");
     }
 
     #[test]
-    fn an_operator_gets_the_details_and_nobody_else() {
+    fn only_an_operator_gets_the_details() {
         let error = ApiError::Conflict {
             message: "It weakens a check.".to_owned(),
             details: json!({"accept": ["checks"]}),

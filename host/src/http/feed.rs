@@ -1,9 +1,9 @@
-//! What the export and the reports have in common: rows of a feed in the order
-//! of their stamps, in pages, whose cursor holds all that the next page needs.
+//! Pages of a feed, as the export and the reports have them: rows in the order of their stamps.
+//! The cursor of a page holds everything that the next page needs.
 //!
-//! A pull ends where its first page said, also while rows keep changing. The last
-//! page is the one whose `next_cursor` is null; another is short where its rows are
-//! long. A cursor belongs to its workspace, feed, filter and store.
+//! The end of a pull is fixed by its first page, also while rows keep changing. The last page is
+//! the one whose `next_cursor` is null; other pages may be short if their rows are long. A cursor
+//! belongs to its workspace, feed, filter and store.
 
 use std::iter;
 
@@ -24,16 +24,16 @@ use crate::domain::time::{self, Micros};
 use crate::limits;
 use crate::store::{ExportPage, Store};
 
-/// What a pull is of; a cursor of the one is none of the other.
+/// The feed of a pull. A cursor of one feed is not valid for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
     Rows(Entity),
-    /// That they are there, and no more.
+    /// Only the ids of the rows that exist.
     Ids(Entity),
 }
 
 impl Feed {
-    /// As cursors hold it.
+    /// Returns the feed's number in cursors.
     fn code(self) -> u8 {
         const IDS: u8 = 0x80;
         match self {
@@ -43,21 +43,21 @@ impl Feed {
     }
 }
 
-/// The rows that a page begins after, and where its pull ends.
+/// A pull: where its next page begins, and where it ends.
 #[derive(Clone, Debug)]
 pub struct Pull {
     pub feed: Feed,
     pub after: i64,
-    /// None: where the feed stands when its first page is read.
+    /// None: the end of the feed when the first page is read.
     pub upper: Option<i64>,
-    /// What the rows are narrowed to, as cursors hold it.
+    /// The filter of the rows, in the form that cursors hold.
     pub filter: String,
-    /// It goes on where a page ended.
+    /// Whether it continues from a cursor.
     goes_on: bool,
 }
 
 impl Pull {
-    /// A new one.
+    /// Returns a pull that does not continue from a cursor.
     pub fn new(feed: Feed, after: i64, upper: Option<i64>, filter: String) -> Self {
         Self {
             feed,
@@ -68,7 +68,12 @@ impl Pull {
         }
     }
 
-    /// The one that the query's cursor is of, if it has one.
+    /// Returns the pull that the query's cursor continues, or `None` without a cursor.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::BadRequest`] if the cursor is malformed, of another workspace or feed, or from
+    /// before a restore.
     pub fn of_cursor(
         query: &Query<'_>,
         caller: &WorkspaceCaller,
@@ -100,7 +105,11 @@ impl Pull {
         }))
     }
 
-    /// The answer with a page of it.
+    /// Returns the answer with a page of the pull.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError`] if the store's state is older than the one that the cursor's first page saw.
     pub fn answer(
         self,
         call: &Call<'_>,
@@ -109,7 +118,7 @@ impl Pull {
     ) -> Result<Reply, ApiError> {
         let store = &call.http.core.store;
         if self.goes_on && self.upper.is_some_and(|upper| page.clock < upper) {
-            // The store has not seen, or has no longer, what the cursor's first page saw.
+            // The store has not reached, or no longer has, the state that the first page saw.
             if !store.may_lag() {
                 return Err(ApiError::BadRequest(
                     "The data was restored to a state before this cursor; rebuild with a full export."
@@ -117,7 +126,7 @@ impl Pull {
                 ));
             }
             return Err(ApiError::Overloaded {
-                what: "The store is behind what this pull has seen already; come again.",
+                what: "The store is behind what this pull has seen already; try again.",
                 retry_after: 2,
             });
         }
@@ -128,7 +137,7 @@ impl Pull {
                     feed: self.feed.code(),
                     store: store.id(),
                     after: last.stamp,
-                    // An end that lies ahead is where the feed stands now.
+                    // An end in the future is replaced by the feed's current end.
                     upper: page.upper.min(page.clock),
                     filter: self.filter,
                 }
@@ -142,7 +151,7 @@ impl Pull {
             &ENVELOPE
         };
         let payload = payload(page, form, next.as_deref());
-        let mut reply = reply::of(StatusCode::OK, form.content_type, payload);
+        let mut reply = reply::with_payload(StatusCode::OK, form.content_type, payload);
         reply
             .headers_mut()
             .insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
@@ -150,7 +159,11 @@ impl Pull {
     }
 }
 
-/// A time of the query; `otherwise` ends the sentence for who wrote it wrongly.
+/// Returns a time of the query, or `None` without one. `otherwise` ends the error's sentence.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the value is not a time.
 pub fn time(query: &Query<'_>, name: &str, otherwise: &str) -> Result<Option<Micros>, ApiError> {
     let Some(text) = query.get(name) else {
         return Ok(None);
@@ -163,17 +176,17 @@ pub fn time(query: &Query<'_>, name: &str, otherwise: &str) -> Result<Option<Mic
     Ok(Some(time))
 }
 
-/// The stamp after which rows come: inclusive outside, exclusive inside.
+/// Returns the stamp after which rows are read: the parameter is inclusive, the stamp exclusive.
 pub fn from(since: Micros) -> i64 {
     since.0.saturating_sub(1)
 }
 
-/// What stands around the rows.
+/// The text around the rows.
 struct Form {
     content_type: &'static str,
     begin: &'static str,
     between: u8,
-    /// Before what is not a row, where there are rows and where there are none.
+    /// The text before the members that follow the rows: with rows, and without.
     after_rows: [&'static str; 2],
     end: &'static str,
 }
@@ -194,8 +207,8 @@ const LINES: Form = Form {
     end: "}\n",
 };
 
-/// The rows are JSON already: what the store has put together goes out as it is, a piece
-/// after the other. Only an answer that is short is copied, so that it is one.
+/// Returns the payload of a page. The rows are JSON already, so the store's pieces are sent
+/// unchanged, one after the other. Only a short answer is copied into one piece.
 fn payload(page: ExportPage, form: &Form, next: Option<&str>) -> Payload {
     let begin = Bytes::from_static(form.begin.as_bytes());
     let mut end = form.after_rows[usize::from(page.rows.is_empty())].into();
@@ -217,7 +230,7 @@ fn payload(page: ExportPage, form: &Form, next: Option<&str>) -> Payload {
 fn tail(body: &mut Vec<u8>, count: usize, next: Option<&str>) {
     body.extend_from_slice(b"\"next_cursor\":");
     match next {
-        // Base64 for addresses has nothing that JSON would escape.
+        // URL-safe base64 has no character that JSON escapes.
         Some(next) => {
             body.push(b'"');
             body.extend_from_slice(next.as_bytes());
@@ -233,7 +246,7 @@ mod tests {
     use super::*;
     use crate::domain::row::ExportRow;
 
-    /// Each row is a piece.
+    /// Returns a page in which each row is a piece.
     fn page(rows: &[&str]) -> ExportPage {
         let of = |json: &&str| ExportRow {
             stamp: 1,
@@ -250,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_put_together_are_the_answer_and_as_long_as_said() {
+    fn the_pieces_form_the_answer_and_have_its_length() {
         let long = format!("\"{}\"", "a".repeat(limits::PIECE_BYTES));
         let check = |page: ExportPage, form: &Form, next, expect: &str| {
             let pieces = payload(page, form, next);
@@ -278,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn every_feed_has_a_number_of_its_own_in_cursors() {
+    fn every_feed_has_its_own_number_in_cursors() {
         let all = Entity::ALL.into_iter();
         let codes = all.flat_map(|entity| [Feed::Rows(entity).code(), Feed::Ids(entity).code()]);
         let different: std::collections::BTreeSet<u8> = codes.collect();

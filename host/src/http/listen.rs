@@ -77,7 +77,7 @@ pub struct Addresses {
 /// [`StartError`] if an address cannot be bound or the TLS files cannot be used.
 pub async fn start(http: &Arc<Http>) -> Result<Addresses, StartError> {
     let server = &http.core.config.server;
-    let tls = Tls::of(server)?;
+    let tls = Tls::from_config(server)?;
     let alone = server.data_listen.is_empty();
     let (gateway_listener, gateway) = bind(&server.listen).await?;
     let (admin_listener, admin) = bind(&server.admin_listen).await?;

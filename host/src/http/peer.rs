@@ -9,7 +9,7 @@ use hyper::HeaderMap;
 use crate::domain::network::Networks;
 
 /// Returns the nearest address that is not of a trusted proxy.
-pub fn of(trusted: &Networks, far_end: IpAddr, headers: &HeaderMap) -> IpAddr {
+pub fn address(trusted: &Networks, far_end: IpAddr, headers: &HeaderMap) -> IpAddr {
     let mut peer = far_end.to_canonical();
     // Each proxy appends the address of its own client.
     let mut named = headers
@@ -19,7 +19,7 @@ pub fn of(trusted: &Networks, far_end: IpAddr, headers: &HeaderMap) -> IpAddr {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.rsplit(','));
     while trusted.contain(peer) {
-        match named.next().and_then(address) {
+        match named.next().and_then(parsed) {
             Some(next) => peer = next,
             None => break,
         }
@@ -28,7 +28,7 @@ pub fn of(trusted: &Networks, far_end: IpAddr, headers: &HeaderMap) -> IpAddr {
 }
 
 /// Parses an address. Some proxies add the port.
-fn address(text: &str) -> Option<IpAddr> {
+fn parsed(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     text.parse()
         .ok()
@@ -48,7 +48,7 @@ mod tests {
         for value in named {
             headers.append("x-forwarded-for", HeaderValue::from_static(value));
         }
-        of(&trusted, far_end.parse().expect("an address"), &headers).to_string()
+        address(&trusted, far_end.parse().expect("an address"), &headers).to_string()
     }
 
     #[test]

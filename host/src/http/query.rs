@@ -11,7 +11,7 @@ use super::error::ApiError;
 pub struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Query<'a> {
-    pub fn of(head: &'a Parts) -> Self {
+    pub fn from_head(head: &'a Parts) -> Self {
         Self::parse(head.uri.query().unwrap_or_default())
     }
 

@@ -37,10 +37,10 @@ pub fn empty(status: StatusCode) -> Reply {
 }
 
 pub fn bytes_of(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
-    of(status, content_type, Payload::whole(body))
+    with_payload(status, content_type, Payload::whole(body))
 }
 
-pub fn of(status: StatusCode, content_type: &'static str, payload: Payload) -> Reply {
+pub fn with_payload(status: StatusCode, content_type: &'static str, payload: Payload) -> Reply {
     let mut reply = Response::new(payload);
     *reply.status_mut() = status;
     reply

@@ -18,7 +18,7 @@ pub struct RequestId(HeaderValue);
 impl RequestId {
     /// Takes the caller's id if it is 1 to [`limits::REQUEST_ID_BYTES`] visible ASCII
     /// characters, otherwise a new one.
-    pub fn of(headers: &HeaderMap, now: Micros) -> Self {
+    pub fn from_headers(headers: &HeaderMap, now: Micros) -> Self {
         match headers.get(HEADER) {
             Some(value)
                 if (1..=limits::REQUEST_ID_BYTES).contains(&value.len())
@@ -86,10 +86,10 @@ mod tests {
 
     #[test]
     fn a_valid_id_of_the_caller_is_kept() {
-        let kept = RequestId::of(&with(HEADER, b"order-17/a"), Micros(0));
+        let kept = RequestId::from_headers(&with(HEADER, b"order-17/a"), Micros(0));
         assert_eq!(kept.as_str(), "order-17/a");
         for unfit in [&b""[..], b"two words", "é".as_bytes(), &[b'x'; 129]] {
-            let made = RequestId::of(&with(HEADER, unfit), Micros(0));
+            let made = RequestId::from_headers(&with(HEADER, unfit), Micros(0));
             assert_eq!(made.as_str().len(), 32);
         }
     }

@@ -73,7 +73,7 @@ impl Tls {
     /// # Errors
     ///
     /// [`TlsError`] if a file cannot be read, or the two are not a certificate with its key.
-    pub fn of(server: &Server) -> Result<Option<Arc<Self>>, TlsError> {
+    pub fn from_config(server: &Server) -> Result<Option<Arc<Self>>, TlsError> {
         if !server.has_tls() {
             return Ok(None);
         }

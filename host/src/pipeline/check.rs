@@ -1,6 +1,6 @@
-//! How a sender proves who it is: the checks that a plugin declares and a
-//! connection adds, run over the raw bytes, in constant time. A check whose
-//! secret the connection lacks does not run; all others must pass.
+//! Sender checks: the rules that a plugin declares and a connection adds, run over the raw
+//! bytes. Secrets are compared in constant time. A check whose secret the connection lacks is
+//! skipped; all others must pass.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -14,22 +14,22 @@ use crate::domain::hex;
 use crate::domain::time::Micros;
 use crate::seal::Secrets;
 
-/// What a sender sent, before anything was masked.
+/// The request of a sender, before anything in it is masked.
 #[derive(Clone, Copy)]
 pub struct Presented<'a> {
     pub method: &'a str,
-    /// The address as the sender sees it, with the query.
+    /// The address as the sender sees it, including the query.
     pub public_url: &'a str,
     pub query: &'a [(String, String)],
     pub headers: &'a [(String, String)],
-    /// As it was before it was compressed.
+    /// The decompressed body.
     pub body: &'a Body,
-    /// The bytes that came, which a signature is over.
+    /// The bytes as received, over which a signature is computed.
     pub sent: &'a [u8],
 }
 
-/// Why the sender is not believed. The text is for the operator: it never says
-/// what the secret is or how close the proof came.
+/// Why a sender check failed. The text is for the operator; it reveals neither the secret
+/// nor how much of the proof was right.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CheckError {
     #[error("no proof in {place} `{name}`")]
@@ -50,6 +50,10 @@ pub enum CheckError {
 }
 
 /// Runs the checks whose secret the connection has.
+///
+/// # Errors
+///
+/// [`CheckError`] of the first check that fails.
 pub fn verify(
     checks: &[SenderCheck],
     secrets: &Secrets,
@@ -119,7 +123,7 @@ fn verify_one(
     same(&came, &expected).then_some(()).ok_or_else(wrong)
 }
 
-/// The secret that was presented at a place: header, query, form or JSON path.
+/// Returns the proof at its location: a header, a query or form field, or a JSON path.
 fn find(location: &Location, sent: Presented<'_>) -> Option<String> {
     match location.place {
         Place::Header => first(sent.headers, &location.name).map(str::to_owned),
@@ -168,7 +172,7 @@ fn fresh_timestamp<'a>(
     let text = first(sent.headers, &check.timestamp_header).ok_or_else(stale)?;
     if check.tolerance_seconds > 0 {
         let number: i64 = text.trim().parse().map_err(|_| stale())?;
-        // A value past the year 5138 in seconds is one of milliseconds.
+        // A value that would be later than the year 5138 in seconds is in milliseconds.
         let seconds = if number > 100_000_000_000 {
             number / 1_000
         } else {
@@ -222,7 +226,7 @@ fn decode(encoding: Encoding, proof: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// Equal, in a time that does not depend on where they differ.
+/// Compares in constant time: the duration does not depend on where they differ.
 pub fn same(left: &[u8], right: &[u8]) -> bool {
     left.ct_eq(right).into()
 }
@@ -346,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn basic_and_bearer_compare_what_was_presented() {
+    fn basic_and_bearer_credentials_are_compared_with_the_secret() {
         let basic = check(Scheme::Basic, "Authorization", Encoding::Hex, "");
         let good = format!("Basic {}", STANDARD.encode("portal:pw"));
         assert_eq!(
@@ -428,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_in_the_body_is_found_whatever_its_case() {
+    fn a_secret_in_the_body_is_found_in_any_case_of_its_field() {
         let mut check = check(Scheme::Equals, "", Encoding::Plain, "");
         check.proof = Location {
             place: Place::Json,

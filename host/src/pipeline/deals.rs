@@ -1,11 +1,9 @@
-//! What partners do to deals: change, make, note. Each is one commit, and what
-//! that says is what the partner hears; a request that names itself by a key hears
-//! it again.
+//! Partners' requests on deals: create, change, add a note. Each is one commit, whose outcome is
+//! the partner's answer. A repeated request with the same idempotency key gets a replayed answer.
 //!
-//! The caller runs [`create`] in a task of its own, so that a partner that hangs
-//! up loses nothing. A deal with a template is committed with its conversation and
-//! message and answered then: the worker sends, and what its provider says does
-//! not change that there is a deal.
+//! The caller runs [`create`] in its own task, so that nothing is lost if the partner hangs up.
+//! A deal with a template is committed together with its conversation and message, and is
+//! answered then. The worker sends the message; the provider's answer does not affect the deal.
 
 use std::sync::Arc;
 
@@ -14,7 +12,7 @@ use serde_json::{Map, Value};
 use super::connections::Live;
 use super::notify::Answer;
 use super::props;
-use super::templates::{self, Misfit, TemplateError, wanted::Wanted};
+use super::templates::{self, Misfit, TemplateError, wanted::TemplateUse};
 use crate::domain::contact;
 use crate::domain::id::{AgentId, DealId};
 use crate::domain::phone::Phone;
@@ -36,44 +34,48 @@ pub struct Order {
     pub bypass_product_check: bool,
     pub agent: Option<AgentId>,
     pub external_id: Option<String>,
-    /// What the deal keeps of the request and has no column for.
+    /// Values of the request that the deal stores and that have no column.
     pub props: Map<String, Value>,
     pub message: Option<FirstMessage>,
     pub claim: Option<IdempotencyClaim>,
-    /// Words the answer.
+    /// Composes the answer.
     pub answer: fn(&CreatedDeal) -> StoredAnswer,
 }
 
-/// What the conversation of a new deal begins with, and through which instance.
+/// The template message that begins the conversation of a new deal, and its instance.
 pub struct FirstMessage {
     pub live: Arc<Live>,
     pub channel: Channel,
-    pub template: Wanted,
+    pub template: TemplateUse,
     pub transfer: bool,
     pub special_instructions: Option<String>,
 }
 
-/// What the partner hears of a new deal.
+/// The partner's answer to a request for a new deal.
 #[derive(Debug)]
 pub enum Created {
     Answer {
         answer: StoredAnswer,
-        /// It was told before, to the same request.
+        /// It is the stored answer of an earlier request with the same key.
         replayed: bool,
     },
     /// The template takes other parameters; nothing was stored.
     Misfit(Vec<Misfit>),
-    /// The contact wants no messages; nothing was stored.
+    /// The contact has opted out or was banned; nothing was stored.
     Banned,
-    /// The product is not known; nothing was stored.
+    /// The product is unknown; nothing was stored.
     NoProduct,
-    /// The two names are of two products; nothing was stored.
+    /// The two ids name different products; nothing was stored.
     TwoProducts,
-    /// The key came with another body before.
+    /// The idempotency key was used with another body.
     KeyReused,
 }
 
-/// Makes a deal, and begins its conversation.
+/// Creates a deal and begins its conversation.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
 pub async fn create(pipeline: &Arc<Pipeline>, mut order: Order) -> Result<Created, StoreError> {
     let message = match order.message.take() {
         None => None,
@@ -86,7 +88,7 @@ pub async fn create(pipeline: &Arc<Pipeline>, mut order: Order) -> Result<Create
                 special_instructions: first.special_instructions,
             }),
             Err(TemplateError::Misfit(misfits)) => {
-                // The template may have changed since the request came first.
+                // The template may have changed since the first request with this key.
                 let before = heard_before(pipeline, order.claim, None).await?;
                 return Ok(before.unwrap_or(Created::Misfit(misfits)));
             }
@@ -149,7 +151,8 @@ fn new_deal(pipeline: &Pipeline, order: Order, message: Option<DealMessage>) -> 
     }
 }
 
-/// What the request's key was answered before. If it was not, this answer is kept.
+/// Returns the answer that is stored under the request's key. If there is none, stores this
+/// answer under it.
 async fn heard_before(
     pipeline: &Pipeline,
     claim: Option<IdempotencyClaim>,
@@ -164,12 +167,17 @@ async fn heard_before(
             answer,
             replayed: true,
         }),
-        // A key of this route is stored with its answer, so nothing is ever running.
+        // This route stores a key together with its answer, so none is ever in progress.
         Written::Remembered(Some(_)) => Some(Created::KeyReused),
         _ => None,
     })
 }
 
+/// Changes a deal.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
 pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched, StoreError> {
     match pipeline
         .core
@@ -182,6 +190,11 @@ pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched,
     }
 }
 
+/// Adds a note to a deal.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
 pub async fn log(pipeline: &Pipeline, log: NewDealLog) -> Result<DealLogged, StoreError> {
     match pipeline
         .core

@@ -54,17 +54,17 @@ pub struct Mask<'s> {
     secrets: &'s Secrets,
     /// The secrets to find by value, longest first: if one is the beginning of another,
     /// masking it first would leave the other's end.
-    by_value: Vec<Wanted<'s>>,
+    by_value: Vec<Pattern<'s>>,
 }
 
 /// A secret to find by value. Each has a searcher of its own: a connection has few secrets,
 /// and an automaton for all would hold copies that remain when the secrets are wiped.
-struct Wanted<'s> {
+struct Pattern<'s> {
     secret: &'s str,
     finder: Finder<'s>,
 }
 
-impl Wanted<'_> {
+impl Pattern<'_> {
     fn is_in(&self, bytes: &[u8]) -> bool {
         self.finder.find(bytes).is_some()
     }
@@ -75,7 +75,7 @@ impl<'s> Mask<'s> {
         let mut by_value: Vec<_> = secrets
             .iter()
             .filter(|(_, secret)| secret.len() >= SHORTEST)
-            .map(|(_, secret)| Wanted {
+            .map(|(_, secret)| Pattern {
                 secret,
                 finder: Finder::new(secret),
             })

@@ -3,7 +3,7 @@
 //! answer that is too large.
 //!
 //! Failures of functions that different parties trigger are counted separately, so that
-//! nobody can stop leads by requesting a handshake. Each digest, lane and function has two
+//! requests for a handshake cannot stop leads. Each digest, lane and function has two
 //! circuits. The inline circuit opens after calls that exceeded the time inside a request:
 //! then requests skip the call, and the worker, which has more time, makes it as usual. The
 //! common circuit opens after faults: then only the worker calls, one call at a time, after

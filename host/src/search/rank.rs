@@ -57,8 +57,8 @@ impl Index {
         hits.sort_by(|(a, _), (b, _)| b.cmp(a));
         let page = hits.into_iter().map(|(points, place)| Hit {
             id: match place {
-                Place::Base(number) => self.base.id(number),
-                Place::Over(number) => self.over.id(number),
+                Entry::Base(number) => self.base.id(number),
+                Entry::Over(number) => self.over.id(number),
             },
             score: score(u32::from(points), whole),
         });
@@ -279,7 +279,7 @@ struct Cells<'a> {
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum Entry {
     Base(u32),
     Over(u32),
 }
@@ -308,14 +308,14 @@ impl Cells<'_> {
     }
 
     /// Returns the matches of the page, in the order of names with equal points.
-    fn take(&self, page: &Page) -> Vec<(u16, Place)> {
+    fn take(&self, page: &Page) -> Vec<(u16, Entry)> {
         let Range { start, end } = page.points;
         let mut taken = Vec::new();
         if start >= end {
             return taken;
         }
         let (mut to_skip, mut of_worst) = (page.skipped, 0);
-        let mut take = |cell: u16, place: Place| {
+        let mut take = |cell: u16, place: Entry| {
             let points = cell >> MARK;
             if points >= end {
                 return;
@@ -339,12 +339,12 @@ impl Cells<'_> {
         for_each_from(self.base, least, |name, cell| {
             let before = |(over, _): &(u32, u16)| self.places[*over as usize] <= name;
             while let Some((over, cell)) = over.next_if(before) {
-                take(cell, Place::Over(over));
+                take(cell, Entry::Over(over));
             }
-            take(cell, Place::Base(name));
+            take(cell, Entry::Base(name));
         });
         for (name, cell) in over {
-            take(cell, Place::Over(name));
+            take(cell, Entry::Over(name));
         }
         taken
     }

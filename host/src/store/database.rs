@@ -154,8 +154,8 @@ impl Database {
                 let clock = Arc::clone(clock);
                 db.write(ending(
                     steps!(|tx| {
-                        let needs = decide::needs(&batch, |_| None);
-                        operations::batch::run(tx, clock.as_ref(), &batch, needs).await
+                        let read_set = decide::read_set(&batch, |_| None);
+                        operations::batch::run(tx, clock.as_ref(), &batch, read_set).await
                     }),
                     End::Commit,
                 ))

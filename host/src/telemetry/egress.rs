@@ -1,4 +1,4 @@
-//! Calls to the outside.
+//! Outgoing requests.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! The hosts that share a database, and what they serve.
+//! The hosts that share a database, and the plugin versions that they serve.
 
 use std::collections::BTreeMap;
 

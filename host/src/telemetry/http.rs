@@ -1,4 +1,4 @@
-//! Requests, connections of clients, and what is refused to protect the service.
+//! Requests, client connections, and requests refused to protect the service.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;

@@ -1,4 +1,4 @@
-//! Deliveries, their quarantine, fetches, and the work that waits.
+//! Deliveries, their quarantine, fetches, and waiting work.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

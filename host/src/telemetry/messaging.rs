@@ -1,4 +1,4 @@
-//! Messages to contacts: what partners are answered, attempts to send, lists of templates.
+//! Messages to contacts: answers to partners, attempts to send, lists of templates.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -13,7 +13,7 @@ pub enum Notified {
     Accepted,
     /// The worker sends it.
     Waiting,
-    /// The provider had not answered when the partner was.
+    /// The provider had not answered when the partner was answered.
     Late,
     Unknown,
     Failed,

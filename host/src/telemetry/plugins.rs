@@ -1,4 +1,4 @@
-//! Calls into plugins, and what conversions yield.
+//! Calls into plugins, and the items of conversions.
 
 use std::time::Instant;
 

@@ -12,7 +12,7 @@ use crate::leftover;
 use crate::names;
 use crate::pairs;
 use crate::path::{Path, Step};
-use crate::people::{self, below};
+use crate::people::{self, People, below};
 
 /// Maximum nesting of containers; real ones are three deep.
 const MAX_DEPTH: usize = 5;
@@ -140,11 +140,7 @@ impl<'a> Search<'a> {
                 }
                 // A person in an event may be the one who caused it.
                 _ if is_event(value) => self.item(value, None, path),
-                person => {
-                    let place = below(path, &one.path);
-                    self.notes.push(format!("the lead is taken from `{place}`"));
-                    self.one(value, Some(person), path);
-                }
+                _ => self.one(value, Some(one), path),
             },
             several => {
                 let are_lists = several.iter().all(|one| one.value.is_array());
@@ -156,10 +152,14 @@ impl<'a> Search<'a> {
     }
 
     /// Adds an item if it contains only one person.
-    fn one(&mut self, value: &'a Value, person: Option<&'a Value>, path: &str) {
-        let two = people::at_odds(person.unwrap_or(value));
+    fn one(&mut self, value: &'a Value, person: Option<&People<'a>>, path: &str) {
+        let two = people::at_odds(value, person);
         if two.is_empty() {
-            return self.item(value, person, path);
+            if let Some(person) = person {
+                let place = below(path, &person.path);
+                self.notes.push(format!("the lead is taken from `{place}`"));
+            }
+            return self.item(value, person.map(|person| person.value), path);
         }
         let places = two.iter().map(|place| below(path, place));
         let mut places: Vec<_> = places.collect();

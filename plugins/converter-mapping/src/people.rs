@@ -304,18 +304,22 @@ fn name(value: &Value) -> Option<String> {
     let of = |names: &[&str]| {
         fields
             .iter()
-            .find(|(key, _)| names.contains(&fold(key).as_str()))
-            .and_then(|(_, value)| text_of_node(value))
+            .filter(|(key, _)| names.contains(&fold(key).as_str()))
+            .find_map(|(_, value)| text_of_node(value))
     };
     let text = of(names::FULL_NAMES).or_else(|| of(&FIRST_NAMES))?;
     Some(fold(&text)).filter(|name| !name.is_empty())
 }
 
 /// Returns the places of two people in a value that would be read as one lead: in the value
-/// itself and in objects that are known to hold a lead.
-pub fn at_odds(value: &Value) -> Vec<String> {
+/// itself, in objects that are known to hold a lead, and in the object that is the person.
+pub fn at_odds(value: &Value, person: Option<&People<'_>>) -> Vec<String> {
     let mut parts = Parts::default();
     parts.visit(value, 0);
+    if let Some(person) = person {
+        parts.trail = vec![person.path.clone()];
+        parts.visit(person.value, 0);
+    }
     parts.odd
 }
 
@@ -331,15 +335,19 @@ impl Parts {
         let Value::Object(fields) = value else {
             return;
         };
-        // An item may look like an answer: `id` beside `answers`.
-        if depth > MAX_DEPTH || depth > 0 && pairs::is_pair(value) {
+        if depth > MAX_DEPTH {
             return;
         }
         self.compare(Identity::of(value, false));
         for (key, inner) in fields {
-            if !names::CONTAINERS.contains(&fold(key).as_str()) {
+            let name = fold(key);
+            // An object under one of these names may be a person.
+            let is_name = matches!(name.as_str(), "name" | "nome" | "nombre");
+            if !is_name && !names::CONTAINERS.contains(&name.as_str()) {
                 continue;
             }
+            // Answers are in lists. Elsewhere a part may look like one: `id` beside `answers`.
+            let may_answer = inner.is_array() && names::PAIR_LISTS.contains(&name.as_str());
             let parts = match inner {
                 Value::Array(list) => list,
                 one => std::slice::from_ref(one),
@@ -351,13 +359,18 @@ impl Parts {
                 }
                 // A person's name may be in one object and the phone in another.
                 self.compare(Identity::of(part, true));
-                self.visit(part, depth + 1);
+                if !(may_answer && pairs::is_pair(part)) {
+                    self.visit(part, depth + 1);
+                }
             }
             self.trail.pop();
         }
     }
 
     fn compare(&mut self, who: Identity) {
+        if who.phones.is_empty() && who.emails.is_empty() {
+            return;
+        }
         let path = told(&self.trail);
         let mut known = self.known.iter();
         if self.odd.is_empty()
@@ -424,7 +437,7 @@ mod tests {
 
     #[test]
     fn two_people_are_distinguished_and_parts_of_one_are_not() {
-        let odd = |body: Value| at_odds(&body);
+        let odd = |body: Value| at_odds(&body, None);
         let ana = json!({"nome": "Ana", "telefone": "11900000001", "email": "a@example.com"});
         let bia = json!({"nome": "Bia", "telefone": "11900000002", "email": "b@example.com"});
         assert_eq!(

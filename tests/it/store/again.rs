@@ -202,7 +202,7 @@ pub async fn a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other(world
         )
         .await
         .expect("the store answers")
-        .expect("somebody");
+        .expect("the person exists");
     assert_eq!(person.id, into);
     let mut keys = person.keys;
     keys.sort();

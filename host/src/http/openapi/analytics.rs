@@ -50,7 +50,7 @@ fn counts(schemas: &mut Schemas, set: MetricSet) -> Operation {
          separated by commas. Send the `ETag` of the last answer as `If-None-Match`: while nothing has changed, the \
          answer is 304.";
     let granularities = Granularity::ALL.map(Granularity::as_str);
-    let operation = of(path)
+    let operation = operation(path)
         .named(id, "data", summary)
         .describe(&format!("{begin} At most {} rows.", limits::ANALYTICS_ROWS))
         .parameter(Parameter::path(
@@ -133,7 +133,7 @@ fn freshness(schemas: &mut Schemas) -> Operation {
     });
     let example = json!({"data": rows, "count": rows.len()});
     let examples = json!({"fresh": {"summary": "Fresh counts", "value": example}});
-    let operation = of("/v1/analytics/freshness")
+    let operation = operation("/v1/analytics/freshness")
         .named("freshness", "data", "Shows how fresh the counts are")
         .describe(
             "Everything before `as_of` is in the counts. Counts are stale if `as_of` is more than twelve hours ago or \
@@ -160,7 +160,7 @@ fn answered(
         .header(304, "ETag", "ETag")
 }
 
-fn of(path: &'static str) -> Operation {
+fn operation(path: &'static str) -> Operation {
     Operation::new("get", path, Family::Data, Access::WorkspaceKey)
 }
 

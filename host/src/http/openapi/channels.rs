@@ -23,7 +23,7 @@ fn receive() -> Operation {
         "format": "binary",
         "description": "Any other format, with its own content type, such as form fields.",
     }});
-    of("post")
+    operation("post")
         .named(
             "receiveChannelEvents",
             "channels",
@@ -46,7 +46,7 @@ fn receive() -> Operation {
 
 fn handshake() -> Operation {
     let query = |name: &str, description: &str| Parameter::query(name, word(), description);
-    of("get")
+    operation("get")
         .named(
             "answerChannel",
             "channels",
@@ -66,7 +66,7 @@ fn handshake() -> Operation {
         .refuses(&[400, 403, 404, 405])
 }
 
-fn of(method: &'static str) -> Operation {
+fn operation(method: &'static str) -> Operation {
     Operation::new(method, PATH, Family::Gateway, Access::Anyone)
         .parameter(Parameter::path(
             "instanceId",

@@ -28,7 +28,7 @@ fn whoami(schemas: &mut Schemas) -> Operation {
         "workspace": "019cae2b-3f60-7c11-b0de-000000000001",
         "workspace_name": "Aurora Homes",
     });
-    of("/v1/whoami")
+    operation("/v1/whoami")
         .named("whoami", "data", "Shows which workspace a key belongs to")
         .answers(
             200,
@@ -52,7 +52,7 @@ fn export(schemas: &mut Schemas) -> Operation {
         schemas.written(name, page(&row))
     });
     let entities = Entity::EXPORTED.map(Entity::as_str);
-    let operation = of("/v1/export/{entity}")
+    let operation = operation("/v1/export/{entity}")
         .named("exportRows", "data", "Exports rows in the order of their changes")
         .describe(
             "Follow `next_cursor` until it is null. Pass the greatest `cursor_at` that you processed as the next pull's \
@@ -83,7 +83,7 @@ fn export_ids(schemas: &mut Schemas) -> Operation {
     let row = schemas.answer::<IdRow>();
     let ids = schemas.written("IdsPage", page(&row));
     let entities = Entity::EXPORTED.map(Entity::as_str);
-    let operation = of("/v1/export/{entity}/ids")
+    let operation = operation("/v1/export/{entity}/ids")
         .named("exportIds", "data", "Lists the ids of the rows that exist")
         .describe(
             "For clients that keep a copy: removals are not reported, and removed rows are not listed here. Pages, bounds \
@@ -115,7 +115,7 @@ fn report(schemas: &mut Schemas) -> Operation {
     let row = schemas.answer::<MessageErrorRow>();
     schemas.written("MessageErrorsPage", page(&row));
     let filter = |name: &str, description: &str| Parameter::query(name, word(), description);
-    let operation = of("/v1/reports/{report}")
+    let operation = operation("/v1/reports/{report}")
         .named(
             "reportRows",
             "data",
@@ -181,7 +181,7 @@ fn answered(operation: Operation, page: &Value, examples: &[(&str, &str, Value)]
     )
 }
 
-fn of(path: &'static str) -> Operation {
+fn operation(path: &'static str) -> Operation {
     Operation::new("get", path, Family::Data, Access::WorkspaceKey)
 }
 

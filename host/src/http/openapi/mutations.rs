@@ -14,7 +14,7 @@ use crate::http::route::Surface;
 pub fn agree(schema: &Value, bodies: &[Value], takes: impl Fn(&Value) -> bool) {
     let document = super::document(Surface::Both);
     let fit = Fit::new(&document, schema);
-    for (what, mutation) in bodies.iter().flat_map(of) {
+    for (what, mutation) in bodies.iter().flat_map(mutations) {
         let complaint = fit.complaint(&mutation);
         assert_eq!(
             takes(&mutation),
@@ -25,7 +25,7 @@ pub fn agree(schema: &Value, bodies: &[Value], takes: impl Fn(&Value) -> bool) {
 }
 
 /// Returns the body and its mutations, each with a description of the change.
-fn of(body: &Value) -> Vec<(String, Value)> {
+fn mutations(body: &Value) -> Vec<(String, Value)> {
     let mut all = vec![("as it is".to_owned(), body.clone())];
     let mut places = Vec::new();
     find(body, String::new(), &mut places);

@@ -15,20 +15,20 @@ pub struct Parameter(Value);
 
 impl Parameter {
     pub fn path(name: &str, schema: Value, description: &str) -> Self {
-        let mut own = Self::of("path", name, schema, description);
+        let mut own = Self::new("path", name, schema, description);
         own.0["required"] = json!(true);
         own
     }
 
     pub fn query(name: &str, schema: Value, description: &str) -> Self {
-        Self::of("query", name, schema, description)
+        Self::new("query", name, schema, description)
     }
 
     pub fn header(name: &str, schema: Value, description: &str) -> Self {
-        Self::of("header", name, schema, description)
+        Self::new("header", name, schema, description)
     }
 
-    fn of(place: &str, name: &str, schema: Value, description: &str) -> Self {
+    fn new(place: &str, name: &str, schema: Value, description: &str) -> Self {
         Self(json!({
             "in": place,
             "name": name,

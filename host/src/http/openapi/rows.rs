@@ -16,12 +16,12 @@ use crate::http::endpoints::analytics::freshness::FreshnessRow;
 /// Returns the schemas by the names of their rows.
 pub fn rows() -> Map<String, Value> {
     let rows = [
-        of::<ConversationRow>("conversation", "A conversation of the export"),
-        of::<MessageRow>("message", "A message of the export"),
-        of::<ContactRow>("contact", "A contact of the export"),
-        of::<DealRow>("deal", "A deal of the export"),
-        of::<IdRow>("id", "The id of a row of the export"),
-        of::<MessageErrorRow>("message_error", "A row of the report message_errors"),
+        schema::<ConversationRow>("conversation", "A conversation of the export"),
+        schema::<MessageRow>("message", "A message of the export"),
+        schema::<ContactRow>("contact", "A contact of the export"),
+        schema::<DealRow>("deal", "A deal of the export"),
+        schema::<IdRow>("id", "The id of a row of the export"),
+        schema::<MessageErrorRow>("message_error", "A row of the report message_errors"),
         written(
             "analytics_conversations",
             "Counts of conversations",
@@ -32,7 +32,7 @@ pub fn rows() -> Map<String, Value> {
             "Counts of tickets",
             analytics::row(MetricSet::Tickets),
         ),
-        of::<FreshnessRow>(
+        schema::<FreshnessRow>(
             "analytics_freshness",
             "The freshness of a metric set's counts",
         ),
@@ -40,7 +40,7 @@ pub fn rows() -> Map<String, Value> {
     rows.into_iter().collect()
 }
 
-fn of<T: ToSchema>(name: &str, title: &str) -> (String, Value) {
+fn schema<T: ToSchema>(name: &str, title: &str) -> (String, Value) {
     let mut schemas = Schemas::default();
     schemas.answer::<T>();
     let mut all = schemas.into_map();

@@ -8,10 +8,10 @@ use crate::http::route::Access;
 use crate::http::terms::one_of;
 
 pub fn operations(family: Family) -> Vec<Operation> {
-    let of = |path| Operation::new("get", path, family, Access::Anyone);
+    let operation = |path| Operation::new("get", path, family, Access::Anyone);
     let object = json!({"application/json": {"schema": {"type": "object"}}});
     vec![
-        of("/health/live")
+        operation("/health/live")
             .named("isLive", "service", "Reports that the process is alive")
             .answers(
                 200,
@@ -19,7 +19,7 @@ pub fn operations(family: Family) -> Vec<Operation> {
                 &status("live"),
                 &[("live", "The process is alive", json!({"status": "live"}))],
             ),
-        of("/health/ready")
+        operation("/health/ready")
             .named("isReady", "service", "Reports whether the host is ready")
             .answers(
                 200,
@@ -34,7 +34,7 @@ pub fn operations(family: Family) -> Vec<Operation> {
                 &[],
             )
             .header(503, "Retry-After", "RetryAfter"),
-        of("/openapi.json")
+        operation("/openapi.json")
             .named("describe", "service", "Returns this document")
             .answers_content(200, "The OpenAPI 3.1 document of this address.", object)
             .header(200, "ETag", "ETag"),

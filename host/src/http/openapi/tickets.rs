@@ -15,7 +15,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let ticket = schemas.answer::<TicketView>();
     vec![
         list(schemas),
-        of("get", "/tickets/{id}")
+        operation("get", "/tickets/{id}")
             .named("showTicket", "desk", "Shows a ticket")
             .parameter(id())
             .answers(
@@ -32,7 +32,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
 fn list(schemas: &mut Schemas) -> Operation {
     let page = schemas.answer::<TicketsPage>();
     let limit = page_limit(limits::TICKETS_PAGE_MAX, limits::TICKETS_PAGE_DEFAULT);
-    of("get", "/tickets")
+    operation("get", "/tickets")
         .named("listTickets", "desk", "Lists tickets, newest first")
         .describe("Follow `nextCursor` until it is null. Tickets that open meanwhile belong before the first page.")
         .parameter(Parameter::query(
@@ -68,7 +68,7 @@ fn patch(schemas: &mut Schemas, ticket: &Value) -> Operation {
     let mut after = example();
     after["status"] = json!("answered");
     after["answeredAt"] = json!("2026-03-02T12:20:00.000000Z");
-    of("patch", "/tickets/{id}")
+    operation("patch", "/tickets/{id}")
         .named("updateTicket", "desk", "Updates a ticket")
         .describe("A change that is already in effect is a no-op.")
         .parameter(id())
@@ -95,7 +95,7 @@ fn patch(schemas: &mut Schemas, ticket: &Value) -> Operation {
         )
 }
 
-fn of(method: &'static str, path: &'static str) -> Operation {
+fn operation(method: &'static str, path: &'static str) -> Operation {
     Operation::new(method, path, Family::Gateway, Access::AccessToken)
 }
 

@@ -1,4 +1,4 @@
-//! What a partner hears of a notification, as it is kept for its repeats.
+//! The answer to a partner's notification, in the form that is stored for repeated requests.
 
 use serde::Serialize;
 use serde_json::json;
@@ -11,37 +11,38 @@ use crate::pipeline::send::{self, Outgoing};
 use crate::store::StoredAnswer;
 use crate::telemetry::Notified;
 
-/// What a partner hears of a message that is on its way.
+/// The answer to a notification that the service accepted.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NotificationAnswer {
     /// Always true.
     success: bool,
-    /// The conversation that was found or begun.
+    /// The conversation that was found or created.
     conversation_id: ConversationId,
 }
 
 pub enum Answer {
-    /// The message is on its way, or will be, or nobody knows.
+    /// The message was sent, is being sent, waits, or has an unknown outcome.
     Taken {
         conversation: ConversationId,
         message: MessageId,
         state: State,
     },
-    /// It has failed, and why, for the partner.
+    /// The message failed, with the reason for the partner.
     Failed {
         message: MessageId,
-        /// 400, or 500 where it is the template's matter.
+        /// 400, or 500 if the template is the cause.
         status: u16,
         text: String,
         outcome: Notified,
     },
-    /// The template is known to be missing: nothing was stored.
+    /// The template cannot be used; no message was stored.
     Template(String),
 }
 
 impl Answer {
-    /// What is known of a message, where what its first request heard is not.
+    /// Returns the answer that follows from a message's state, for a repeated request whose first
+    /// answer was not stored.
     pub fn of_state(conversation: ConversationId, message: MessageId, state: State) -> Self {
         if state != State::Failed {
             return Self::Taken {
@@ -58,7 +59,7 @@ impl Answer {
         }
     }
 
-    /// For metrics.
+    /// Returns the outcome for metrics.
     pub fn outcome(&self) -> Notified {
         match self {
             Self::Taken { state, .. } => match state {
@@ -72,6 +73,7 @@ impl Answer {
         }
     }
 
+    /// Returns the answer in the form that is stored under its idempotency key.
     pub fn stored(&self) -> StoredAnswer {
         let (status, body, message) = match self {
             Self::Taken {
@@ -115,7 +117,7 @@ fn failure(status: u16, text: &str) -> serde_json::Value {
     json!({"success": false, "statusCode": status, "message": text})
 }
 
-/// What the provider's answer means for the partner.
+/// Returns the partner's answer for a provider's answer.
 pub(super) fn answer_of(outgoing: &Outgoing, template: &str, said: &SendAnswer) -> Answer {
     let message = outgoing.message;
     match said {
@@ -160,7 +162,7 @@ mod tests {
     use crate::domain::time::Micros;
 
     #[test]
-    fn an_answer_is_kept_as_it_is_told() {
+    fn an_answer_is_stored_as_it_is_sent() {
         let (conversation, message) = (ConversationId::new(Micros(0)), MessageId::new(Micros(0)));
         let taken = Answer::of_state(conversation, message, State::Delivered).stored();
         assert_eq!(taken.status, 200);

@@ -1,11 +1,11 @@
-//! A partner sends somebody a template message: who and with what, one commit,
-//! one call, one answer.
+//! Notifications: a partner sends a contact a template message, with one commit, one call and one
+//! answer.
 //!
-//! The caller runs this in a task of its own, so that a partner that hangs up
-//! loses nothing. Contact, conversation and message are in the store before the
-//! provider is called; what the provider says is in the store before the
-//! partner hears it, unless that takes longer than a partner waits. A key that
-//! names the request makes its repeats hear the same, and sends nothing twice.
+//! The caller runs this in its own task, so that nothing is lost if the partner hangs up. The
+//! contact, the conversation and the message are in the store before the provider is called. The
+//! outcome is in the store before the partner is answered, unless the call takes longer than a
+//! partner waits. With an idempotency key, a repeated request gets a replayed answer and sends
+//! nothing.
 
 mod answer;
 
@@ -21,7 +21,7 @@ use self::answer::answer_of;
 use super::connections::Live;
 use super::held::Held;
 use super::send::{self, Outgoing};
-use super::templates::{self, Composed, Misfit, TemplateError, wanted::Wanted};
+use super::templates::{self, Composed, Misfit, TemplateError, wanted::TemplateUse};
 use crate::domain::contact;
 use crate::domain::id::{ConversationId, MessageId};
 use crate::domain::message::State;
@@ -33,7 +33,7 @@ use crate::store::{
 };
 use crate::telemetry;
 
-/// What a partner asks to be sent, and for whom besides the phone number.
+/// The message that a partner requests, and its contact except for the phone number.
 #[derive(Debug)]
 pub struct Request {
     pub name: String,
@@ -43,45 +43,49 @@ pub struct Request {
     /// Whether to hand the conversation to people if it is not answered in time.
     pub transfer: bool,
     pub special_instructions: Option<String>,
-    pub template: Wanted,
+    pub template: TemplateUse,
 }
 
-/// A checked request, and the instance that it is for.
+/// A checked request and its instance.
 pub struct Notice {
     pub live: Arc<Live>,
     pub channel: Channel,
     pub phone: Phone,
     pub request: Request,
     pub claim: Option<IdempotencyClaim>,
-    /// When the request came.
+    /// When the request arrived.
     pub received: Instant,
 }
 
-/// What the partner hears.
+/// The partner's answer to a notification.
 #[derive(Debug)]
 pub enum Told {
     Answer {
         answer: StoredAnswer,
-        /// It was told before, to the same request.
+        /// It is the answer to an earlier request with the same key.
         replayed: bool,
     },
     /// The template takes other parameters; nothing was stored.
     Misfit(Vec<Misfit>),
-    /// The contact wants no messages; nothing was stored.
+    /// The contact has opted out or was banned; nothing was stored.
     Banned,
-    /// The key came with another body before.
+    /// The idempotency key was used with another body.
     KeyReused,
-    /// The key's first request is still under way.
+    /// The first request with the key is still in progress.
     Running,
 }
 
-/// Takes a notification in and sends it.
+/// Stores a notification and sends it.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
 pub async fn notify(pipeline: &Arc<Pipeline>, notice: Notice) -> Result<Told, StoreError> {
     let composed =
         match templates::prepare(pipeline, &notice.live, &notice.request.template).await? {
             Ok(composed) => composed,
             Err(TemplateError::Misfit(misfits)) => {
-                // The template may have changed since the request came first.
+                // The template may have changed since the first request with this key.
                 if let Some(told) = told_before(pipeline, &notice, None).await? {
                     return Ok(told);
                 }
@@ -105,8 +109,8 @@ pub async fn notify(pipeline: &Arc<Pipeline>, notice: Notice) -> Result<Told, St
     store(pipeline, notice, composed).await
 }
 
-/// A template that is known to be missing: nothing is stored but the answer,
-/// under the request's key.
+/// Answers a request whose template cannot be used. Only the answer is stored, under the
+/// request's key.
 async fn without_a_message(
     pipeline: &Pipeline,
     notice: &Notice,
@@ -120,7 +124,8 @@ async fn without_a_message(
     }))
 }
 
-/// What the request's key was answered before. If it was not, this answer is kept.
+/// Returns the answer to an earlier request with the same key. If there is none, stores this
+/// answer under the key.
 async fn told_before(
     pipeline: &Pipeline,
     notice: &Notice,
@@ -148,7 +153,7 @@ async fn store(
     let template = message.template.name.clone();
     let emails: Vec<String> = notice.request.email.iter().cloned().collect();
     let contact_keys = contact::keys(std::slice::from_ref(&notice.phone), &emails);
-    // Before the store's answer, so that it ends here no later than there.
+    // Starts before the store answers, so that the lease ends here no later than in the store.
     let held = Held::for_seconds(pipeline.core.config.worker.lease_seconds);
     let can_send = live.connection.paused.is_none()
         && pipeline
@@ -246,7 +251,7 @@ impl Stored {
     }
 }
 
-/// What is to be sent while the partner waits.
+/// A message to send while the partner waits.
 struct Call {
     outgoing: Outgoing,
     template: String,
@@ -254,19 +259,19 @@ struct Call {
     received: Instant,
 }
 
-/// Sends, and answers when the provider has, or when the partner has waited long
-/// enough; the send goes on then.
+/// Sends a message and returns the answer for the partner: after the provider's answer, or when
+/// the partner has waited `messages.answer_seconds`. In the second case the send continues.
 async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> Told {
     let patience = Duration::from_secs(pipeline.core.config.messages.answer_seconds);
     let deadline = call.received + patience;
-    // Whoever sets it first says what the partner hears.
+    // The side that sets it first decides the partner's answer.
     let is_told = Arc::new(AtomicBool::new(false));
     let (tell, told) = oneshot::channel();
     let task = {
         let (pipeline, is_told) = (Arc::clone(pipeline), Arc::clone(&is_told));
         async move {
             let answer = send_and_settle(&pipeline, &call, &is_told).await;
-            // Nobody waits any more.
+            // This fails if the partner was answered already.
             let _ = tell.send(answer);
         }
     };
@@ -305,7 +310,7 @@ async fn send_and_settle(
     let answer = if waits {
         answer_of(outgoing, &call.template, &said)
     } else {
-        // The partner has heard this.
+        // The partner was answered with this state.
         Answer::Taken {
             conversation: outgoing.conversation,
             message: outgoing.message,
@@ -315,7 +320,7 @@ async fn send_and_settle(
     let kept = call.key.clone().map(|key| (key, answer.stored()));
     let settled = send::settle(pipeline, outgoing, &said, kept).await;
     let answer = match answer {
-        // It is somebody else's by now, who cannot know that nothing went out.
+        // The lease was lost, and its next holder cannot know that nothing was sent.
         Answer::Taken {
             conversation,
             message,
@@ -339,7 +344,7 @@ async fn send_and_settle(
     answer.stored()
 }
 
-/// What a request hears whose key was met before; `None`: it was not.
+/// Returns the answer to a repeated request, or `None` for a first one.
 fn again(pipeline: &Pipeline, found: Notified) -> Option<Told> {
     let (told, outcome) = match found {
         Notified::Stored { .. } => return None,
@@ -358,7 +363,7 @@ fn again(pipeline: &Pipeline, found: Notified) -> Option<Told> {
             state,
             alive: false,
         } => {
-            // Its host is gone; what is known of the message is the answer.
+            // The host of the first request is gone: the answer follows from the message's state.
             let answer = Answer::of_state(conversation, message, state).stored();
             let replayed = true;
             (

@@ -1,5 +1,5 @@
-//! One attempt: what the adapter makes of a message, the call, and what the
-//! adapter makes of the answer. Whatever happens is an answer in the end.
+//! One attempt: the adapter composes the call, the host makes it, and the adapter reads the
+//! answer. Every failure becomes an answer too.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::pipeline::mask;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, Loaded};
 
-/// What the adapter makes of a message.
+/// The adapter's result for a message.
 pub enum Prepared {
     Call(Box<Call>),
     /// No call is needed, or none can be made.
@@ -26,6 +26,7 @@ pub struct Call {
     request: Box<HttpRequest>,
 }
 
+/// Asks the adapter for the call that sends a message.
 pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> Prepared {
     let live = &outgoing.live;
     let name = &live.connection.plugin;
@@ -54,16 +55,16 @@ pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> Prepared {
         Ok(SendStep::Answer(answer)) => Prepared::Answer(masked(answer, live)),
         Err(error) => {
             if error.is_fault() {
-                tracing::warn!(message = %outgoing.message, plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "the adapter failed; the message is kept and tried again");
+                tracing::warn!(message = %outgoing.message, plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "adapter failed, retrying the message later");
             }
-            let reason = format!("the adapter gave no request: {error}");
+            let reason = format!("the adapter returned no request: {error}");
             Prepared::Answer(not_sent(Category::Transient, "adapter", reason))
         }
     }
 }
 
-/// Makes the call, unless the message is somebody else's by the time its first
-/// byte is to go out. With the time that the provider took.
+/// Makes the call, unless the lease has ended right before its first byte. Returns the answer
+/// and the time that the provider took.
 pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, call: Call) -> (SendAnswer, Duration) {
     let live = &outgoing.live;
     let started = Instant::now();
@@ -96,7 +97,7 @@ pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, call: Call) -> (Send
     {
         Ok(answer) => masked(answer, live),
         Err(error) => {
-            tracing::warn!(message = %outgoing.message, plugin = %call.plugin.description.name, digest = call.plugin.digest.short(), %error, "the adapter could not read the provider's answer");
+            tracing::warn!(message = %outgoing.message, plugin = %call.plugin.description.name, digest = call.plugin.digest.short(), %error, "adapter could not read the provider's answer");
             SendAnswer::Unknown(format!(
                 "the provider answered with status {status}, and the adapter could not read it: {error}"
             ))
@@ -113,21 +114,22 @@ fn context(pipeline: &Pipeline, outgoing: &Outgoing) -> Pairs {
     let agent = outgoing.channel.agent;
     context.push(("instance-id".to_owned(), agent.to_string()));
     let webhook = connections::webhook_path(agent, &connection.id);
-    // Without a public address there is none to call back.
+    // Without a public address there is no callback URL.
     if let Some(url) = pipeline.core.config.server.public(&webhook) {
         context.push(("callback-url".to_owned(), url));
     }
     context
 }
 
-/// Whose matter it is that there is no answer.
+/// Returns the answer for a failed call: unknown if it may have reached the provider, else a
+/// refusal whose category says where the fault is.
 fn after_egress(error: &EgressError, live: &Live) -> SendAnswer {
     let reason = mask::text(&error.to_string(), &live.secrets).into_owned();
     let (category, code) = match error {
         EgressError::NoAnswer { .. } => return SendAnswer::Unknown(reason),
         EgressError::Unreachable { .. } => (Category::Transient, "unreachable"),
         EgressError::TooLate => (Category::Transient, "too-late"),
-        // The adapter's fault: another version may do better.
+        // The adapter is at fault; another version may compose a valid call.
         EgressError::Malformed(_) => (Category::Transient, "adapter"),
         EgressError::NotAllowed { .. } | EgressError::NotPublic { .. } => {
             (Category::Connection, "not-allowed")
@@ -137,7 +139,7 @@ fn after_egress(error: &EgressError, live: &Live) -> SendAnswer {
     not_sent(category, code, reason)
 }
 
-/// The answer without the instance's secrets, which some providers repeat.
+/// Masks the instance's secrets, which some providers repeat in their answers.
 fn masked(answer: SendAnswer, live: &Live) -> SendAnswer {
     let mask = |text: String| mask::text(&text, &live.secrets).into_owned();
     match answer {

@@ -1,11 +1,11 @@
-//! A message goes out: the adapter composes the call, the host makes it, the
-//! adapter reads the answer, and what came of it is written down.
+//! Sending a message: the adapter composes the call, the host makes it, the adapter reads the
+//! answer, and the outcome is stored.
 //!
-//! The rules inside. A message is committed as being sent before its first byte
-//! goes out, and the host looks at its lease once more just before that byte.
-//! What fails before the call is tried again; of what fails after it nobody
-//! knows the outcome, and it is never sent again by itself. An adapter's fault
-//! is nobody's but the operator's: the message is kept.
+//! The state `sending` is committed before the first byte of a call, and the host checks its
+//! lease again right before that byte. A send that fails before the call is retried. If it fails
+//! after the call has begun, its outcome is unknown, and the service never sends the message
+//! again by itself. If the adapter itself fails before the call, the message is kept and retried,
+//! since only an operator can correct that fault.
 
 mod attempt;
 mod settle;
@@ -27,7 +27,7 @@ use crate::store::{
     Channel, HeldSend, Lease, MessageOutcome, SendOutcome, SendStart, Write, Written,
 };
 
-/// A message in hand, whoever sends it: the request that brought it, or the worker.
+/// A message that is being sent, by the request that brought it or by the worker.
 pub(super) struct Outgoing {
     pub live: Arc<Live>,
     pub channel: Channel,
@@ -36,15 +36,15 @@ pub(super) struct Outgoing {
     pub contact: ContactId,
     pub recipient: String,
     pub payload: String,
-    /// Before this one.
+    /// Attempts before this one.
     pub attempts: u32,
     pub until: Micros,
     pub lease: Lease,
     pub held: Held,
 }
 
-/// Sends a message that the store has as being sent already, and gives what the
-/// provider said, with the time that it took to say it.
+/// Sends a message whose state in the store is already `sending`. Returns the provider's answer
+/// and the time that the provider took.
 pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> (SendAnswer, Duration) {
     match attempt::prepare(pipeline, outgoing).await {
         Prepared::Answer(answer) => (answer, Duration::ZERO),
@@ -52,12 +52,12 @@ pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> (SendAn
     }
 }
 
-/// The worker's way of a message that waits.
+/// Sends a waiting message that the worker has claimed.
 pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: Held) {
     let live = match pipeline.connections.get(&held.connection).await {
         Ok(live) => live,
         Err(error) => {
-            tracing::warn!(message = %held.message, %error, "the message waits: its instance cannot be read");
+            tracing::warn!(message = %held.message, %error, "instance not read, message waits");
             return;
         }
     };
@@ -65,7 +65,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: Held) {
         let channel = live.channel()?;
         Some((live, channel))
     }) else {
-        tracing::warn!(message = %held.message, "the message waits: its instance has no channel any more");
+        tracing::warn!(message = %held.message, "instance has no channel any more, message waits");
         return;
     };
     let outgoing = Outgoing {
@@ -97,10 +97,10 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: Held) {
     settle(pipeline, &outgoing, &answer, None).await;
 }
 
-/// What is known of a claimed message before anybody is asked.
+/// Returns the outcome of a claimed message for which no call is to be made.
 fn without_a_call(held: &HeldSend, now: Micros) -> Option<SendOutcome> {
     if held.was_sending {
-        let reason = "the host that was sending it stopped in the middle of the call".to_owned();
+        let reason = "the host that was sending the message stopped during the call".to_owned();
         return Some(SendOutcome::Unknown { reason });
     }
     if held.is_banned {
@@ -114,8 +114,8 @@ fn without_a_call(held: &HeldSend, now: Micros) -> Option<SendOutcome> {
     Some(SendOutcome::Held { at })
 }
 
-/// From here on nobody else makes the call. False: somebody else has it, or it
-/// is not to be made any more.
+/// Commits that the call is about to be made, so that no other host makes it. Returns false if
+/// the lease was lost, the call is not to be made any more, or the commit failed.
 async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
     let start = SendStart {
         workspace: outgoing.channel.workspace,
@@ -132,19 +132,19 @@ async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
             state == crate::domain::message::State::Sending
         }
         Ok(_) => {
-            tracing::debug!(message = %outgoing.message, "somebody else has the message by now");
+            tracing::debug!(message = %outgoing.message, "lease lost, message not sent by this host");
             false
         }
         Err(error) => {
             if !error.is_told() {
-                tracing::warn!(message = %outgoing.message, %error, "the message cannot be begun; it is taken up again when its lease ends");
+                tracing::warn!(message = %outgoing.message, %error, "send not started, retrying after the lease expires");
             }
             false
         }
     }
 }
 
-/// A refusal by the host itself, before anything went out.
+/// Returns a refusal by the host itself, before anything was sent.
 fn not_sent(category: Category, code: &str, reason: String) -> SendAnswer {
     SendAnswer::Refused(Refused {
         category,
@@ -156,8 +156,8 @@ fn not_sent(category: Category, code: &str, reason: String) -> SendAnswer {
     })
 }
 
-/// When a message goes out again that could not: the provider's word counts
-/// when it asks for more patience, up to a bound.
+/// Returns the time of the next attempt: after the backoff, or after the provider's retry-after
+/// if that is longer, up to a bound.
 fn next(pipeline: &Pipeline, outgoing: &Outgoing, retry_after: Option<u32>) -> Micros {
     let asked = retry_after.map_or(0, i64::from);
     let messages = &pipeline.core.config.messages;
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_late_held_or_was_cut_off_makes_no_call() {
+    fn an_expired_held_or_interrupted_send_makes_no_call() {
         let check = |held: HeldSend, now: i64, expect: &str| {
             let found = match without_a_call(&held, Micros(now)) {
                 None => "call".to_owned(),

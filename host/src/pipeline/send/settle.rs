@@ -1,7 +1,6 @@
-//! From what a provider said to what the store keeps: the class of a refusal
-//! decides whether the message has failed, waits with others, or stops its
-//! instance. What came of a call is worth trying to write down for as long as
-//! the message is ours.
+//! Settling a send: the provider's answer becomes the outcome that is stored. The category of a
+//! refusal decides whether the message fails, waits with others, or pauses its instance. Storing
+//! the outcome is retried for as long as this host holds the message's lease.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +20,7 @@ use crate::store::{
 };
 use crate::telemetry::Sent;
 
-/// What the message is after this answer.
+/// Returns the state of a message after this answer.
 pub fn state_after(answer: &SendAnswer) -> State {
     match answer {
         SendAnswer::Accepted(accepted) => match accepted.status.as_str() {
@@ -35,13 +34,13 @@ pub fn state_after(answer: &SendAnswer) -> State {
     }
 }
 
-/// It waited longer than messages are kept.
+/// Returns the error of a message that waited longer than messages are kept.
 pub fn expired(held: &HeldSend) -> ChannelError {
     ChannelError {
         code: "expired".to_owned(),
         title: "Expired".to_owned(),
         description: format!(
-            "It could not be sent in time, after {} attempt(s)",
+            "The message could not be sent in time, after {} attempt(s)",
             held.attempts
         ),
         details: String::new(),
@@ -49,19 +48,19 @@ pub fn expired(held: &HeldSend) -> ChannelError {
     }
 }
 
-/// The contact said so while the message waited.
+/// Returns the error of a message whose contact opted out while it waited.
 pub fn opted_out() -> ChannelError {
     ChannelError {
         code: "opted-out".to_owned(),
         title: "Opted out".to_owned(),
-        description: "The contact does not want to be written to".to_owned(),
+        description: "The contact does not want to receive messages".to_owned(),
         details: String::new(),
         category: Category::OptOut,
     }
 }
 
-/// Writes down what came of a send, and what others have to wait for now.
-/// `answer` goes to the repeats of the request that brought the message.
+/// Stores the outcome of a send, with the holds and the pause that follow from it. `answer` is
+/// stored for repeats of the request that brought the message.
 pub async fn settle(
     pipeline: &Arc<Pipeline>,
     outgoing: &Outgoing,
@@ -86,25 +85,25 @@ pub async fn settle(
     let pauses = settlement.pause.is_some();
     let settled = write(pipeline, outgoing, settlement).await;
     if pauses && settled.is_some() {
-        // As it was known before: many sends that fail at once are one line.
+        // Compared with the state known before, so that many concurrent failures log one line.
         let known = pipeline.connections.get(&outgoing.channel.connection);
         let is_news = matches!(known.await, Ok(Some(live)) if live.connection.paused.is_none());
         pipeline.connections.forget();
         if is_news {
-            // The provider's words may name people: they stay with the instance.
+            // The provider's text may name people: it is stored with the instance, not logged.
             let connection = &outgoing.live.connection;
-            tracing::error!(instance = %connection.name, adapter = %connection.plugin, category = counted(said).as_str(), code = code(said), "the instance sends nothing any more: its messages are kept until it is resumed, or expire; `leadhost instance show` says what the provider said");
+            tracing::error!(instance = %connection.name, adapter = %connection.plugin, category = counted(said).as_str(), code = code(said), "instance paused: its messages wait until it is resumed or they expire; `leadhost instance show` shows the provider's reason");
         }
     }
     settled
 }
 
-/// Settles a message for which nobody was asked.
+/// Settles a message without a call to its provider.
 pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOutcome) {
     match &outcome {
         SendOutcome::Unknown { reason } => {
             pipeline.core.metrics.messaging.send(Sent::Unknown);
-            tracing::warn!(message = %outgoing.message, reason, "nobody knows whether the message went out");
+            tracing::warn!(message = %outgoing.message, reason, "message outcome unknown");
         }
         SendOutcome::Refused(error) => {
             pipeline
@@ -112,7 +111,7 @@ pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOut
                 .metrics
                 .messaging
                 .send(Sent::Refused(error.category));
-            tracing::warn!(message = %outgoing.message, category = error.category.as_str(), "the message is given up");
+            tracing::warn!(message = %outgoing.message, category = error.category.as_str(), "message given up");
         }
         SendOutcome::Accepted { .. } | SendOutcome::Later { .. } | SendOutcome::Held { .. } => {}
     }
@@ -150,11 +149,11 @@ fn outcome(
                 return SendOutcome::Refused(error);
             }
             let at = match refused.category {
-                // When an operator lets the instance go on, it goes at once.
+                // It is due at once when an operator resumes the instance.
                 Category::Account | Category::Connection => now,
                 _ => next(pipeline, outgoing, refused.retry_after_seconds),
             };
-            // It expires when its time is up, not when it would be its turn.
+            // If it expires before its next attempt, it is due when it expires.
             let at = at.min(outgoing.until);
             SendOutcome::Later { at, error }
         }
@@ -175,7 +174,7 @@ fn progress(accepted: &Accepted, now: Micros) -> Progress {
     }
 }
 
-/// What the states do not say: `held`, or the provider's own.
+/// Returns a status that is not one of the states: `held`, or the provider's own word.
 fn own_word(accepted: &Accepted) -> Option<String> {
     let word = accepted.status.as_str();
     let is_own = !matches!(word, "" | "accepted" | "sent" | "delivered");
@@ -195,7 +194,7 @@ fn error_of(refused: &Refused) -> ChannelError {
 fn pause(refused: &Refused, now: Micros) -> Option<Pause> {
     let stops = matches!(refused.category, Category::Account | Category::Connection);
     let category = refused.category.as_str();
-    // The code is what an operator looks up.
+    // An operator looks up the code.
     let whose = match refused.code.as_str() {
         "" => category.to_owned(),
         code => format!("code {code}, {category}"),
@@ -206,7 +205,8 @@ fn pause(refused: &Refused, now: Micros) -> Option<Pause> {
     })
 }
 
-/// Who else waits: the contact, the number, or all numbers of the account.
+/// Returns the holds after a throttle: for the contact, the number, or all numbers of the
+/// account.
 async fn holds(
     pipeline: &Pipeline,
     outgoing: &Outgoing,
@@ -235,7 +235,7 @@ async fn holds(
                     .map(|other| other.id.clone())
                     .collect(),
                 Err(error) => {
-                    tracing::warn!(%error, "the account's other instances are not held");
+                    tracing::warn!(%error, "other instances of the account not read, only this one is held");
                     Vec::new()
                 }
             };
@@ -260,7 +260,7 @@ fn shares_account(one: &Connection, other: &Connection) -> bool {
             .any(|account| accounts(one).contains(account))
 }
 
-/// For metrics: `accepted`, `unknown`, or the class of the refusal.
+/// Returns the outcome for metrics: `accepted`, `unknown`, or the category of the refusal.
 fn counted(said: &SendAnswer) -> Sent {
     match said {
         SendAnswer::Accepted(_) => Sent::Accepted,
@@ -269,7 +269,7 @@ fn counted(said: &SendAnswer) -> Sent {
     }
 }
 
-/// What an operator looks up.
+/// Returns the provider's code of a refusal.
 fn code(said: &SendAnswer) -> &str {
     match said {
         SendAnswer::Refused(refused) => &refused.code,
@@ -277,26 +277,27 @@ fn code(said: &SendAnswer) -> &str {
     }
 }
 
+/// Logs the outcome of a call.
 fn told(outgoing: &Outgoing, said: &SendAnswer) {
     let message = outgoing.message;
     match said {
-        SendAnswer::Accepted(_) => tracing::debug!(%message, "the message is accepted"),
-        // Why, in words that may be the provider's, the message says itself.
+        SendAnswer::Accepted(_) => tracing::debug!(%message, "message accepted"),
+        // The reason is stored with the message; it may contain the provider's text.
         SendAnswer::Unknown(_) => {
-            tracing::warn!(%message, "nobody knows whether the message went out");
+            tracing::warn!(%message, "message outcome unknown");
         }
         SendAnswer::Refused(refused) => tracing::info!(
             %message,
             category = refused.category.as_str(),
             code = %refused.code,
             kept = refused.category.is_kept(),
-            "the message did not go out"
+            "message not sent"
         ),
     }
 }
 
-/// Nobody else knows what came of the call: tried until it is somebody else's. That
-/// it was taken is true after that too, and is tried for longer.
+/// Stores the outcome of a call. Only this host knows it, so a failed write is retried until the
+/// lease ends. An acceptance stays true after that, and is retried for longer.
 async fn write(
     pipeline: &Pipeline,
     outgoing: &Outgoing,
@@ -309,14 +310,14 @@ async fn write(
         let error = match pipeline.core.writer.submit(write.clone()).await {
             Ok(Written::Message(outcome)) => return Some(outcome),
             Ok(_) => {
-                tracing::debug!(message = %outgoing.message, "somebody else holds the message by now");
+                tracing::debug!(message = %outgoing.message, "lease lost, outcome of the message discarded");
                 return None;
             }
             Err(error) => error,
         };
         let may_count = !outgoing.held.has_ended() || (was_taken && Instant::now() < longest);
         if !may_count || !error.is_passing() {
-            tracing::warn!(message = %outgoing.message, %error, "what came of the message cannot be written down");
+            tracing::warn!(message = %outgoing.message, %error, "outcome of the message not stored");
             return None;
         }
         tokio::time::sleep(Duration::from_millis(limits::SETTLE_AGAIN_MS)).await;
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_operator_has_to_mend_stops_the_instance() {
+    fn a_fault_that_an_operator_must_correct_pauses_the_instance() {
         for category in Category::ALL {
             let stops = matches!(category, Category::Account | Category::Connection);
             let pause = pause(&refused(category), Micros(7));
@@ -378,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_of_the_providers_own_is_kept() {
+    fn a_status_word_of_the_provider_is_kept() {
         let check = |word: &str, expect: Option<&str>| {
             let SendAnswer::Accepted(accepted) = accepted(word) else {
                 panic!("it is accepted");
@@ -393,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_without_a_code_has_the_word_of_its_class() {
+    fn a_refusal_without_a_code_gets_its_category_as_code() {
         let bare = Refused {
             code: String::new(),
             ..refused(Category::Recipient)
@@ -403,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn delivered_was_sent_before() {
+    fn a_delivered_message_counts_as_sent() {
         let Progress {
             accepted_at,
             sent_at,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::fit::{Misfit, misfits, placeholders};
-use super::wanted::{Component, ComponentKind, Parameter, Parts, Value, Wanted};
+use super::wanted::{Component, ComponentKind, Parameter, Parts, TemplateUse, Value};
 use crate::domain::channel::Template;
 use crate::domain::connection::Settings;
 use crate::domain::id::MessageId;
@@ -87,7 +87,7 @@ pub(super) fn known(list: &TemplateList) -> Option<&[Template]> {
 pub fn compose(
     list: &TemplateList,
     language: &str,
-    wanted: &Wanted,
+    wanted: &TemplateUse,
 ) -> Result<Composed, TemplateError> {
     let Some(templates) = known(list) else {
         let language = wanted.language.as_deref().unwrap_or(language);
@@ -108,7 +108,7 @@ pub fn compose(
 fn find<'a>(
     templates: &'a [Template],
     language: &str,
-    wanted: &Wanted,
+    wanted: &TemplateUse,
 ) -> Result<&'a Template, TemplateError> {
     let named = || {
         templates
@@ -170,7 +170,7 @@ struct Language<'a> {
     code: &'a str,
 }
 
-fn filled(wanted: &Wanted, language: &str, template: Option<&Template>) -> Composed {
+fn filled(wanted: &TemplateUse, language: &str, template: Option<&Template>) -> Composed {
     let own;
     let components = match &wanted.parts {
         Parts::Components(components) => components,
@@ -350,16 +350,16 @@ mod tests {
         }
     }
 
-    fn legacy(name: &str, texts: &[&str]) -> Wanted {
-        Wanted {
+    fn legacy(name: &str, texts: &[&str]) -> TemplateUse {
+        TemplateUse {
             name: name.to_owned(),
             language: None,
             parts: Parts::Body(texts.iter().map(|&text| text.to_owned()).collect()),
         }
     }
 
-    fn modern(name: &str, language: &str, components: Vec<Component>) -> Wanted {
-        Wanted {
+    fn modern(name: &str, language: &str, components: Vec<Component>) -> TemplateUse {
+        TemplateUse {
             name: name.to_owned(),
             language: Some(language.to_owned()),
             parts: Parts::Components(components),
@@ -391,13 +391,13 @@ mod tests {
         }
     }
 
-    fn sent(wanted: &Wanted) -> (serde_json::Value, Option<String>) {
+    fn sent(wanted: &TemplateUse) -> (serde_json::Value, Option<String>) {
         let composed = compose(&list(), "pt_BR", wanted).expect("it fits");
         let payload = serde_json::from_str(&composed.payload).expect("JSON");
         (payload, composed.content)
     }
 
-    fn refused(wanted: &Wanted) -> String {
+    fn refused(wanted: &TemplateUse) -> String {
         let error = compose(&list(), "pt_BR", wanted).expect_err("it does not fit");
         error.to_string()
     }
@@ -434,7 +434,7 @@ mod tests {
         };
         let body = component(ComponentKind::Body, vec![Parameter::text("Ana")]);
         let all = vec![header.clone(), body.clone(), button.clone()];
-        let told = |list: &TemplateList, wanted: &Wanted| {
+        let told = |list: &TemplateList, wanted: &TemplateUse| {
             let composed = compose(list, "pt_BR", wanted).expect("it fits");
             composed.template.components
         };
@@ -452,7 +452,7 @@ mod tests {
         let mut list = list();
         list.templates[0].status = "rejected".to_owned();
         let language =
-            |wanted: &Wanted| compose(&list, "pt_BR", wanted).map(|c| c.template.language);
+            |wanted: &TemplateUse| compose(&list, "pt_BR", wanted).map(|c| c.template.language);
         assert_eq!(language(&legacy("hello", &["a", "b"])), Ok("en".to_owned()));
         let body = component(ComponentKind::Body, vec![Parameter::text("a")]);
         let asked = modern("hello", "pt_BR", vec![body]);
@@ -656,7 +656,7 @@ mod fuzz {
                 is_unlisted: false,
                 templates: vec![template(body, names, *is_named)],
             };
-            let wanted = Wanted {
+            let wanted = TemplateUse {
                 name: "t".to_owned(),
                 language: None,
                 parts: Parts::Body(texts.clone()),

@@ -20,7 +20,7 @@ pub use sync::sync;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::wanted::{Parts, Wanted};
+use self::wanted::{Parts, TemplateUse};
 use super::connections::Live;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -58,7 +58,7 @@ pub async fn list(pipeline: &Pipeline, live: &Live) -> Result<Arc<TemplateList>,
 pub async fn prepare(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
-    wanted: &Wanted,
+    wanted: &TemplateUse,
 ) -> Result<Result<Composed, TemplateError>, StoreError> {
     let language = &live.connection.settings.language;
     let known = list(pipeline, live).await?;
@@ -127,7 +127,7 @@ pub async fn of_texts(
     language: Option<&str>,
     texts: Vec<String>,
 ) -> Result<Result<Composed, TemplateError>, StoreError> {
-    let wanted = Wanted {
+    let wanted = TemplateUse {
         name: name.to_owned(),
         language: language.map(str::to_owned),
         parts: Parts::Body(texts),

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
+pub struct TemplateUse {
     pub name: String,
     /// `None`: the only approved language, or the channel's.
     pub language: Option<String>,

@@ -1,9 +1,8 @@
-//! The package `leadhost:types@1.0.0`, which converters and adapters share, and
-//! how its records become the domain's: bindings are generated once, so a
-//! delivery or a request is one type in both contracts. Deliveries go in by
-//! moving their parts, but for the body, which the store has too: its copy is made
-//! when the call begins, where the guest runs. What comes out and breaks a rule of the host is refused
-//! here.
+//! The package `leadhost:types@1.0.0`, which converters and adapters share, and the conversions
+//! between its records and the domain's. Its bindings are generated once, so a delivery or a
+//! request is one type in both contracts. A delivery's parts are moved into a call, except for
+//! the body, which the store needs too: it is copied when the call begins, on the thread of the
+//! guest. Output that breaks a rule of the host is refused here.
 
 use leadhost_golden::{Case, Response};
 
@@ -67,6 +66,7 @@ fn content(body: Vec<u8>) -> core::Content {
     }
 }
 
+/// Returns the delivery of a golden case.
 pub fn golden_delivery(case: &Case) -> core::Delivery {
     let given = &case.delivery;
     core::Delivery {
@@ -82,7 +82,7 @@ pub fn golden_delivery(case: &Case) -> core::Delivery {
     }
 }
 
-/// A response whose body is the case's.
+/// Returns a response of a golden case, with the case's body.
 pub fn golden_response(case: &Case, given: &Response) -> core::HttpResponse {
     core::HttpResponse {
         status: given.status,
@@ -93,6 +93,11 @@ pub fn golden_response(case: &Case, given: &Response) -> core::HttpResponse {
 
 // ---- out
 
+/// Converts a plugin's sender checks, or the problem that it reports.
+///
+/// # Errors
+///
+/// [`Fault::Rule`] if they break a rule of the host.
 pub fn sender_checks(
     answer: Result<core::SenderPolicy, core::Problem>,
 ) -> Result<Result<SenderChecks, Problem>, Fault> {
@@ -106,6 +111,11 @@ pub fn sender_checks(
     }
 }
 
+/// Converts a plugin's answer to a handshake, or the problem that it reports.
+///
+/// # Errors
+///
+/// [`Fault::Rule`] if the answer breaks a rule of the host.
 pub fn handshake(
     answer: Result<Option<core::HandshakeAnswer>, core::Problem>,
 ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
@@ -121,6 +131,11 @@ pub fn handshake(
     }
 }
 
+/// Converts a plugin's reply.
+///
+/// # Errors
+///
+/// [`Fault::Rule`] if the reply breaks a rule of the host.
 pub fn reply(reply: Option<core::Reply>) -> Result<Option<Reply>, Fault> {
     let reply = reply.map(Reply::try_from).transpose()?;
     if let Some(reply) = &reply {
@@ -322,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_word_of_a_check_is_refused_with_the_known_ones() {
+    fn an_unknown_word_in_a_check_is_refused_with_the_known_words() {
         let read = |change: &dyn Fn(&mut core::SenderCheck)| {
             let mut policy = policy();
             change(&mut policy.checks[0]);
@@ -356,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_slot_function_is_refused_wherever_it_stands() {
+    fn an_unknown_slot_function_is_refused_in_replies_and_requests() {
         let slot = |function: &str| {
             core::Segment::Slot(core::Slot {
                 function: function.to_owned(),
@@ -384,6 +399,6 @@ mod tests {
             })
         };
         assert!(asked("basic").is_ok());
-        assert!(matches!(asked("rot13"), Err(_)));
+        assert!(asked("rot13").is_err());
     }
 }

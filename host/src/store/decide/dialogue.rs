@@ -3,7 +3,7 @@
 //! which they first changed: for example, a conversation that closes comes before the
 //! next one of the same contact and instance that opens.
 //!
-//! The methods of [`Needs`](super::Needs) that are named beside each field say which rows
+//! The methods of [`ReadSet`](super::ReadSet) that are named beside each field say which rows
 //! a store loads into it.
 
 use std::collections::{BTreeSet, HashMap};
@@ -24,29 +24,29 @@ pub type ReferenceKey = (ConnectionId, String);
 
 #[derive(Debug, Default)]
 pub struct Dialogue {
-    /// `Needs::conversations_of`, `Needs::talks_of`, and the open conversations of
-    /// `Needs::deal_talks`, added by [`Dialogue::know_conversation`].
+    /// `ReadSet::conversations_of`, `ReadSet::talks_of`, and the open conversations of
+    /// `ReadSet::deal_talks`, added by [`Dialogue::know_conversation`].
     pub conversations: HashMap<ConversationId, Conversation>,
     /// The open conversation of a contact and an instance, if there is one.
     pub open: HashMap<(ContactId, AgentId), ConversationId>,
-    /// `Needs::messages_of`.
+    /// `ReadSet::messages_of`.
     pub messages: HashMap<MessageId, Message>,
     /// The sends of the messages, if there are any.
     pub sends: HashMap<MessageId, Send>,
-    /// `Needs::references`.
+    /// `ReadSet::references`.
     pub references: HashMap<ReferenceKey, Reference>,
-    /// `Needs::errors_of`.
+    /// `ReadSet::errors_of`.
     pub errors: HashMap<MessageErrorId, MessageError>,
-    /// `Needs::idempotency`.
+    /// `ReadSet::idempotency`.
     pub idempotency: HashMap<IdempotencyKey, Remembered>,
-    /// The ends of holds on a contact or on the whole number: `Needs::holds_of`. Some may
+    /// The ends of holds on a contact or on the whole number: `ReadSet::holds_of`. Some may
     /// have passed.
     pub holds: HashMap<(ConnectionId, Option<ContactId>), Micros>,
     /// The newest open deal of a contact, if there is one, for the contacts of
-    /// `Needs::talks_of`.
+    /// `ReadSet::talks_of`.
     pub newest_deals: HashMap<ContactId, DealId>,
-    /// `Needs::tickets`, and the live tickets of `Needs::handed_of` and
-    /// `Needs::handed_deals_of`, added by [`Dialogue::know_ticket`].
+    /// `ReadSet::tickets`, and the live tickets of `ReadSet::handed_of` and
+    /// `ReadSet::handed_deals_of`, added by [`Dialogue::know_ticket`].
     pub tickets: HashMap<TicketId, Ticket>,
     /// The unresolved ticket of a conversation, if there is one.
     pub live_tickets: HashMap<ConversationId, TicketId>,

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use super::dialogue::ReferenceKey;
 use super::known::Known;
-use super::needs::Needs;
+use super::read_set::ReadSet;
 use super::status::GIVEN_UP;
 use crate::domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId,
@@ -17,7 +17,7 @@ use crate::domain::id::{
 };
 use crate::store::message_error_id;
 
-impl Needs {
+impl ReadSet {
     /// Messages, with their sends: the named ones, and those to which references and
     /// idempotency rows lead.
     pub fn messages_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, MessageId)> {
@@ -188,7 +188,7 @@ impl Needs {
 mod tests {
     use super::super::sample::{accepted, channel, error, known, notification, notify, settle};
     use super::super::sample::{status, time};
-    use super::super::{event, needs};
+    use super::super::{event, read_set};
     use crate::domain::message::Progress;
     use crate::store::{
         Acceptance, ConversionResult, ItemResult, NewDelivery, NewEvent, NewItem, Write,
@@ -238,11 +238,11 @@ mod tests {
         let id = notify(known, notification());
         settle(known, id, 0, accepted("w1", 1));
         known.dialogue.sends.clear();
-        let needs = needs(&[webhook(status("w1", None, read(), 1))], |_| None);
+        let read_set = read_set(&[webhook(status("w1", None, read(), 1))], |_| None);
         let workspace = channel().workspace;
-        assert_eq!(needs.messages_of(known), [(workspace, id)].into());
-        assert!(needs.conversations_of(known).is_empty());
-        assert!(needs.contacts_of(known).is_empty());
+        assert_eq!(read_set.messages_of(known), [(workspace, id)].into());
+        assert!(read_set.conversations_of(known).is_empty());
+        assert!(read_set.contacts_of(known).is_empty());
     }
 
     #[test]
@@ -257,10 +257,10 @@ mod tests {
             [webhook(status("w1", Some(id), read(), 1))],
             [webhook(status("w2", Some(id), failed, 1))],
         ] {
-            let needs = needs(&writes, |_| None);
-            assert_eq!(needs.conversations_of(known).len(), 1);
-            assert_eq!(needs.contacts_of(known).len(), 1);
-            assert_eq!(needs.errors_of(known).len(), 1);
+            let read_set = read_set(&writes, |_| None);
+            assert_eq!(read_set.conversations_of(known).len(), 1);
+            assert_eq!(read_set.contacts_of(known).len(), 1);
+            assert_eq!(read_set.errors_of(known).len(), 1);
         }
     }
 
@@ -269,14 +269,14 @@ mod tests {
         let known = &mut known();
         let id = notify(known, notification());
         let contact = known.dialogue.messages[&id].contact;
-        let needs = needs(&[Write::Notify(Box::new(notification()))], |_| None);
-        let talks = needs.talks_of(known);
+        let read_set = read_set(&[Write::Notify(Box::new(notification()))], |_| None);
+        let talks = read_set.talks_of(known);
         assert_eq!(
             talks,
             [(channel().workspace, contact, channel().agent)].into()
         );
         let line = channel().connection;
         let holds = [(line.clone(), None), (line, Some(contact))];
-        assert_eq!(needs.holds_of(known), holds.into());
+        assert_eq!(read_set.holds_of(known), holds.into());
     }
 }

@@ -54,7 +54,7 @@ pub struct Known {
     pub contact_keys: HashMap<(WorkspaceId, String), ContactId>,
     pub deals: HashMap<DealId, Deal>,
     pub products: HashMap<(WorkspaceId, String), ProductId>,
-    /// The existing products of `Needs::product_ids`, with their external ids.
+    /// The existing products of `ReadSet::product_ids`, with their external ids.
     pub product_ids: HashMap<(WorkspaceId, ProductId), String>,
     /// By normalised address.
     pub owners: HashMap<(WorkspaceId, String), OwnerId>,

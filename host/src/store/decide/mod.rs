@@ -1,6 +1,6 @@
 //! Decides in memory what a batch of writes changes: no SQL, no IO.
 //!
-//! A store loads the rows that the writes touch ([`needs()`] lists them), lets [`all`]
+//! A store loads the rows that the writes touch ([`read_set()`] lists them), lets [`all`]
 //! decide one write after another, and saves the changes. So all stores decide in the
 //! same way, two writes of one batch see each other, and a batch costs a few statements
 //! however many leads it has.
@@ -17,10 +17,10 @@ mod idempotency;
 mod inbound;
 mod known;
 mod lead;
-mod needs;
 mod notify;
 mod people;
 mod quarantine;
+mod read_set;
 mod references;
 pub mod rollup;
 #[cfg(test)]
@@ -36,8 +36,8 @@ pub use dialogue::{
 pub use known::{
     Answer, Change, Claim, ClaimKey, Delivery, Fetch, Item, Known, NewHistory, NewLog, Others,
 };
-pub use needs::{Arriving, Needs, Places, Told, needs};
 pub use quarantine::{Quarantine, Quarantined};
+pub use read_set::{Arriving, Places, ReadSet, Told, read_set};
 
 pub use super::fed::{Contact, Conversation, Deal, Message, MessageError, Ticket};
 use super::{StoreError, Write, Written};

@@ -34,7 +34,7 @@ impl BuildState {
 
 /// The position of a build, and the state of the feed that it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct BuildPosition {
     pub state: BuildState,
     /// The feed is counted up to this stamp.
     pub after: i64,
@@ -49,7 +49,7 @@ pub struct Place {
     pub forgotten: i64,
 }
 
-impl Place {
+impl BuildPosition {
     /// Returns whether the build may have missed a removal that the feed no longer
     /// reports. It never counted what was removed before it began.
     pub fn missed_removals(&self) -> bool {
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn only_removals_since_a_build_began_can_be_missed() {
-        let place = Place {
+        let place = BuildPosition {
             state: BuildState::Making,
             after: 10,
             began: 50,
@@ -344,18 +344,18 @@ mod tests {
             forgotten: 40,
         };
         assert!(!place.missed_removals());
-        let later = Place {
+        let later = BuildPosition {
             forgotten: 60,
             ..place
         };
         assert!(later.missed_removals());
-        let past = Place { after: 60, ..later };
+        let past = BuildPosition { after: 60, ..later };
         assert!(!past.missed_removals());
     }
 
     #[test]
     fn a_full_page_reaches_its_last_change_and_the_last_page_the_clock() {
-        let place = Place {
+        let place = BuildPosition {
             state: BuildState::Serving,
             after: 10,
             began: 5,

@@ -1,6 +1,6 @@
 //! A send: begun, settled, or decided by an operator. Only the holder of its lease may
 //! settle a send; any other settlement is stale. The exception is that the channel
-//! accepted the message: that is true whoever reports it and whenever, even for a message
+//! accepted the message: that is true no matter who reports it and when, even for a message
 //! that an operator has decided on in the meantime. A message that has a status from the
 //! channel is out, and is never sent again.
 

@@ -230,7 +230,7 @@ fn report(
     let new = failure.error;
     let at = failure.at.unwrap_or(known.now);
     let id = message_error_id(line.connection, failure.of, &new.code);
-    let place = message.and_then(|id| Place::find(known, id));
+    let place = message.and_then(|id| FailedMessage::find(known, id));
     let Some(row) = known.dialogue.errors.get_mut(&id) else {
         let mut row = first(line, failure, at);
         if let Some(place) = place {
@@ -297,7 +297,7 @@ fn told(row: &MessageError, category: Category) -> ChannelError {
 }
 
 /// The conversation, deal and contact of a failed message.
-struct Place {
+struct FailedMessage {
     message: MessageId,
     conversation: ConversationId,
     deal: Option<DealId>,
@@ -306,7 +306,7 @@ struct Place {
     phone: Option<String>,
 }
 
-impl Place {
+impl FailedMessage {
     fn find(known: &Known, id: MessageId) -> Option<Self> {
         let message = known.dialogue.messages.get(&id)?;
         let conversation = known.dialogue.conversations.get(&message.conversation);

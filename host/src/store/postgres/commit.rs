@@ -134,12 +134,12 @@ struct Prepared {
 }
 
 async fn prepare(db: &Db, clock: &dyn Clock, writes: &[Write]) -> Result<Prepared, StoreError> {
-    let needs = decide::needs(writes, |_| None);
-    let named: Vec<WorkspaceId> = needs.workspaces.iter().copied().collect();
+    let read_set = decide::read_set(writes, |_| None);
+    let named: Vec<WorkspaceId> = read_set.workspaces.iter().copied().collect();
     let mark = uuid_at(clock.now());
     let (transaction, trace) = db.begin_batch(Rows::Of(&named), mark).await?;
     let mut tx = Tx::Postgres(transaction);
-    let result = batch::run(&mut tx, clock, writes, needs).await;
+    let result = batch::run(&mut tx, clock, writes, read_set).await;
     let Tx::Postgres(transaction) = tx else {
         unreachable!("it was put in");
     };

@@ -1,5 +1,5 @@
 //! Identifies the server of a connection, so that a standby that took its place, or a
-//! restored server, can be told apart from it. Every new connection asks, since nothing
+//! restored server, can be distinguished from it. Every new connection asks, since nothing
 //! else reveals a failover.
 
 use sqlx::Row as _;

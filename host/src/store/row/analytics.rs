@@ -7,7 +7,7 @@ use super::Columns;
 use crate::domain::analytics::{Key, Measured, MetricSet, Slot};
 use crate::domain::time::Micros;
 use crate::store::decide::cubes::CubeRow;
-use crate::store::decide::rollup::{BuildState, Change, Counted, Fact, Place};
+use crate::store::decide::rollup::{BuildPosition, BuildState, Change, Counted, Fact};
 use crate::store::{Build, RollupState, StoreError, ZoneUse};
 
 /// Reads `workspace_id`, `metric_set` and `build`.
@@ -25,8 +25,8 @@ pub fn set(row: &impl Columns) -> Result<MetricSet, StoreError> {
 }
 
 /// Reads a build with the clock of the feed that it follows. The clock is 0 if there is none.
-pub fn place(row: &impl Columns) -> Result<Place, StoreError> {
-    Ok(Place {
+pub fn place(row: &impl Columns) -> Result<BuildPosition, StoreError> {
+    Ok(BuildPosition {
         state: row.word("rollup_builds", "state", BuildState::from_text)?,
         after: row.number("after_us")?,
         began: row.number("began_us")?,

@@ -276,6 +276,60 @@ fn two_people_are_not_merged() {
 }
 
 #[test]
+fn people_in_a_part_that_looks_like_an_answer_are_not_merged() {
+    let person = |name: &str, number: usize| {
+        json!({
+            "nome": format!("{name} Reis"),
+            "telefone": format!("119{:08}", number * 37),
+            "email": format!("p{number}@example.com"),
+        })
+    };
+    let inside = json!({
+        "data": {
+            "answers": person("B", 1),
+            "contact": [person("C", 2), person("D", 3), person("E", 4)],
+            "id": "t",
+        },
+        "telefones": person("F", 5),
+    });
+    for name in ["items", "dados", "contatos", "contact"] {
+        refused(&json!({name: inside}), &[&format!("{name}.data.contact")]);
+    }
+    let answers = json!({"id": "t", "answers": ana(), "contact": bia()});
+    refused(
+        &json!({"x": {"data": answers}}),
+        &["x.data.answers", "x.data.contact"],
+    );
+    let text = json!({"id": "t", "text": "Olá", "lead": ana(), "contact": bia()});
+    refused(
+        &json!({"data": {"message": text}}),
+        &["data.message.contact", "data.message.lead"],
+    );
+    // The people in an answer are not the lead.
+    let family = json!([{"question": "Familia", "answers": [ana(), bia()]}]);
+    left_out(&with_own("answers", family), &["Familia"]);
+}
+
+#[test]
+fn every_part_that_is_read_is_compared() {
+    // A list that is read as the lead's, though its name may refer to another person.
+    refused(
+        &json!({"x": ana(), "userdata": [bia()]}),
+        &["userdata", "x"],
+    );
+    refused(&with_own("name", ana()), &["name"]);
+    // Parts without a contact do not use up the comparisons.
+    let empty = vec![json!({}); 200];
+    refused(
+        &json!({"answers": empty, "contact": ana(), "lead": bia()}),
+        &["contact", "lead"],
+    );
+    let name = json!({"first": "Ana", "last": "Prado", "email": "ana@example.com"});
+    let body = json!({"name": name, "email": "ana@example.com"});
+    gives(&body, &["Ana Prado"], &[]);
+}
+
+#[test]
 fn a_person_with_dependants_is_the_lead_under_any_name() {
     for name in ["r", "ficha"] {
         let body = json!({name: with_own("dep", json!([ana(), bia()]))});

@@ -30,7 +30,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
         None => store.workspaces().await?,
     };
     let (workspace, past) = find(store, among, deal).await?.ok_or_else(missing)?;
-    let names = Names::of(store, &workspace).await?;
+    let names = Names::load(store, &workspace).await?;
     let mut history = Vec::with_capacity(past.history.len());
     for change in &past.history {
         history.push(match change.by {
@@ -104,7 +104,7 @@ struct Names {
 }
 
 impl Names {
-    async fn of(store: &dyn Store, workspace: &Workspace) -> Result<Self, StoreError> {
+    async fn load(store: &dyn Store, workspace: &Workspace) -> Result<Self, StoreError> {
         let partners = store.partners(workspace.id).await?;
         let keys = store.keys(Some(workspace.id)).await?;
         let named = |key: crate::domain::key::KeyRecord| {

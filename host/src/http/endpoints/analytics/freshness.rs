@@ -47,7 +47,7 @@ pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> Result<Reply, Ap
             .store
             .rollup_state(caller.scope(), set)
             .await?;
-        let Fresh { as_of, stale } = Fresh::of(&state, now);
+        let Fresh { as_of, stale } = Fresh::from_state(&state, now);
         data.push(FreshnessRow {
             metricset: set.as_str(),
             etl_job: set.job(),

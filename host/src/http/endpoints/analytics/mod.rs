@@ -58,7 +58,7 @@ pub async fn counts(
     let tag = tag(call, caller, &question, &state, now);
     if conditional::is_known(&call.head.headers, &tag) {
         let reply = reply::empty(StatusCode::NOT_MODIFIED);
-        return Ok(marked(reply, tag, Fresh::of(&state, now).as_of));
+        return Ok(marked(reply, tag, Fresh::from_state(&state, now).as_of));
     }
     let cells = match range::pieces(&question, now) {
         Some(pieces) => {
@@ -71,7 +71,7 @@ pub async fn counts(
         },
     };
     // The counts may have continued since: everything is answered for the state they have now.
-    let fresh = Fresh::of(&cells.state, now);
+    let fresh = Fresh::from_state(&cells.state, now);
     let tag = self::tag(call, caller, &question, &cells.state, now);
     let in_lines = lines::are_wanted(&call.head.headers);
     let body = if cells.cells.len() > limits::ANALYTICS_INLINE_CELLS {
@@ -115,7 +115,7 @@ struct Fresh {
 }
 
 impl Fresh {
-    fn of(state: &RollupState, now: Micros) -> Self {
+    fn from_state(state: &RollupState, now: Micros) -> Self {
         Self {
             as_of: state.as_of,
             stale: is_stale(state.as_of, now),
@@ -132,7 +132,7 @@ fn tag(
 ) -> HeaderValue {
     // After a restore, a version may have other counts.
     let whose = (call.http.core.store.id(), caller.scope().workspace());
-    let stale = Fresh::of(state, now).stale;
+    let stale = Fresh::from_state(state, now).stale;
     let counts = (state.version, &state.internal, stale);
     let text = serde_json::to_vec(&(SHAPE, whose, zone::tzdata(), question.words(), counts));
     conditional::tag(&text.expect("texts and numbers are JSON"))
@@ -162,7 +162,7 @@ mod tests {
                 as_of: as_of.map(Micros),
                 ..RollupState::default()
             };
-            assert_eq!(Fresh::of(&state, Micros(now)).stale, expect);
+            assert_eq!(Fresh::from_state(&state, Micros(now)).stale, expect);
         };
         check(None, 0, true);
         check(Some(0), 0, false);

@@ -47,7 +47,7 @@ pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiEr
     };
     let next = page.deals.last().filter(|_| page.more);
     let next = next.map(|deal| deal.deal.id.clone());
-    let mut reply = reply::of(StatusCode::OK, reply::JSON, payload(page.deals));
+    let mut reply = reply::with_payload(StatusCode::OK, reply::JSON, payload(page.deals));
     if let Some(next) = next {
         let link = format!("<{}>; rel=\"next\"", address(&query, &next));
         let headers = reply.headers_mut();
@@ -146,14 +146,17 @@ fn filter(query: &Query<'_>, region: &str) -> Result<Option<DealFilter>, ApiErro
 mod tests {
     use super::*;
 
-    fn of(query: &str) -> Result<Option<DealFilter>, ApiError> {
+    fn read(query: &str) -> Result<Option<DealFilter>, ApiError> {
         filter(&Query::parse(query), "BR")
     }
 
     #[test]
     fn nothing_given_is_refused_and_so_is_an_email_that_is_none() {
         for query in ["", "phoneNumber=", "email=%20", "unknown=1", "email=ana"] {
-            assert!(matches!(of(query), Err(ApiError::BadRequest(_))), "{query}");
+            assert!(
+                matches!(read(query), Err(ApiError::BadRequest(_))),
+                "{query}"
+            );
         }
     }
 
@@ -165,14 +168,14 @@ mod tests {
             "dealId=17&email=a@b.co",
             "externalId=a%00",
         ] {
-            assert_eq!(of(query).expect("accepted"), None, "{query}");
+            assert_eq!(read(query).expect("accepted"), None, "{query}");
         }
     }
 
     #[test]
     fn a_phone_number_matches_in_any_notation() {
         let key = |query: &str| {
-            of(query)
+            read(query)
                 .expect("accepted")
                 .expect("can match")
                 .phone_key
@@ -191,7 +194,7 @@ mod tests {
 
     #[test]
     fn every_parameter_counts_under_either_name() {
-        let filter = of("email=Ana@Example.com&externalIntegrationId=x-1")
+        let filter = read("email=Ana@Example.com&externalIntegrationId=x-1")
             .expect("accepted")
             .expect("can match");
         assert_eq!(filter.email.as_deref(), Some("ana@example.com"));

@@ -80,14 +80,14 @@ fn missing(what: &str, named: Option<String>) -> ApiError {
 }
 
 /// The requested changes.
-pub(super) struct Wanted {
+pub(super) struct DealPatchBody {
     status: Option<Status>,
     stage: Option<Stage>,
     property: Option<String>,
     owner: Option<String>,
 }
 
-pub(super) fn read(body: Node<'_>) -> Option<Wanted> {
+pub(super) fn read(body: Node<'_>) -> Option<DealPatchBody> {
     let body = body.object()?;
     body.no_other_than(&FIELDS);
     body.one_of_fields(&FIELDS.map(|field| (field, "string")));
@@ -111,7 +111,7 @@ pub(super) fn read(body: Node<'_>) -> Option<Wanted> {
         let length = Length::up_to(limits::EMAIL_CHARACTERS);
         owner.text_as("email", length, contact::email)
     });
-    Some(Wanted {
+    Some(DealPatchBody {
         status,
         stage,
         property: property.into_iter().flatten().next().map(str::to_owned),

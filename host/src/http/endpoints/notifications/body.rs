@@ -1,6 +1,6 @@
-//! The body of a notification: the modern format with a whole template, and the
-//! legacy one with a template's name and texts. Unknown fields are ignored. Other
-//! bodies that have some of it read it here too.
+//! The body of a notification: the modern format with a whole template, and the legacy format
+//! with a template's name and texts. Unknown fields are ignored. Bodies of other endpoints that
+//! share fields with it are read here too.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::http::zod::{Issue, Length, Node, Step};
 use crate::limits;
 use crate::pipeline::notify::Request;
 use crate::pipeline::templates::wanted::{
-    Component, ComponentKind, Document, Media, Parameter, Parts, Value as Filled, Wanted,
+    Component, ComponentKind, Document, Media, Parameter, Parts, TemplateUse, Value as Filled,
 };
 use crate::pipeline::templates::{Misfit, Mismatch};
 
@@ -19,28 +19,30 @@ const NAME: Length = Length::filled(limits::NAME_CHARACTERS);
 const PARAMETER: Length = Length::up_to(limits::PARAMETER_CHARACTERS);
 const TEMPLATE_NAME: Length = Length::filled(limits::TEMPLATE_NAME_CHARACTERS);
 
-/// A body as far as it could be read. Whom it addresses is checked also where the rest has issues,
-/// so that a partner gets all issues at once.
+/// A body as far as it could be read. The phone number and the instance are checked even if other
+/// fields have issues, so that a partner gets all issues at once.
 #[derive(Default)]
 pub struct Read {
     pub phone_number: Option<String>,
     pub instance: Option<AgentId>,
-    /// `None`: there is an issue.
+    /// `None` if a field has an issue.
     pub request: Option<Request>,
 }
 
-/// The issue of a phone number that cannot exist.
+/// Returns the issue of a phone number that cannot exist.
 pub(super) fn impossible_phone() -> Issue {
     let path = vec![Step::Field("phoneNumber".to_owned())];
     Issue::unreadable(path, "Invalid phone number")
 }
 
-/// The refusal for a contact that does not want messages.
+/// Returns the refusal for a contact that opted out or was banned.
 pub fn banned() -> ApiError {
-    ApiError::BadRequest("The contact does not want to be written to: nothing was sent.".to_owned())
+    ApiError::BadRequest(
+        "The contact does not want to receive messages: nothing was sent.".to_owned(),
+    )
 }
 
-/// Reads a body. `None`: it is not an object.
+/// Reads a body. Returns `None` if it is not an object.
 pub fn read(body: Node<'_>) -> Option<Read> {
     let body = body.object()?;
     let name = body.field("name").trimmed(NAME);
@@ -87,8 +89,8 @@ pub fn special_instructions(body: &Node<'_>) -> Option<String> {
     (!text.trim().is_empty()).then(|| text.to_owned())
 }
 
-/// One of the two formats, and not both.
-pub fn template(body: &Node<'_>) -> Option<Wanted> {
+/// Reads the template in one of the two formats; both together are an issue.
+pub fn template(body: &Node<'_>) -> Option<TemplateUse> {
     let (modern, legacy) = (body.field("template"), body.field("messageTemplate"));
     let fields = [("template", "object"), ("messageTemplate", "string")];
     if !body.one_of_fields(&fields) || !body.not_both("template", "messageTemplate") {
@@ -101,7 +103,7 @@ pub fn template(body: &Node<'_>) -> Option<Wanted> {
     }
 }
 
-fn legacy_format(name: &Node<'_>, replacements: Node<'_>) -> Option<Wanted> {
+fn legacy_format(name: &Node<'_>, replacements: Node<'_>) -> Option<TemplateUse> {
     let name = name.text(TEMPLATE_NAME);
     let texts = match replacements.optional() {
         None => Some(Vec::new()),
@@ -113,14 +115,14 @@ fn legacy_format(name: &Node<'_>, replacements: Node<'_>) -> Option<Wanted> {
             read.into_iter().collect::<Option<Vec<_>>>()
         }),
     };
-    Some(Wanted {
+    Some(TemplateUse {
         name: name?.to_owned(),
         language: None,
         parts: Parts::Body(texts?),
     })
 }
 
-fn modern_format(template: &Node<'_>) -> Option<Wanted> {
+fn modern_format(template: &Node<'_>) -> Option<TemplateUse> {
     let template = template.object()?;
     let name = template.field("name").text(TEMPLATE_NAME);
     let language = template.field("language");
@@ -135,7 +137,7 @@ fn modern_format(template: &Node<'_>) -> Option<Wanted> {
             read.into_iter().collect::<Option<Vec<_>>>()
         }),
     };
-    Some(Wanted {
+    Some(TemplateUse {
         name: name?.to_owned(),
         language: Some(language?.to_owned()),
         parts: Parts::Components(components?),
@@ -167,7 +169,7 @@ fn component(component: &Node<'_>) -> Option<Component> {
         "body" => ComponentKind::Body,
         _ => ComponentKind::Button,
     };
-    // The two are a button's; elsewhere they mean nothing.
+    // Only buttons have these two fields; elsewhere they are ignored.
     let is_button = kind == ComponentKind::Button;
     Some(Component {
         kind,
@@ -236,12 +238,12 @@ fn link(link: &Node<'_>) -> Option<String> {
     let length = Length::up_to(limits::LINK_CHARACTERS);
     link.text_as("url", length, |text| {
         let url = url::Url::parse(text).ok()?;
-        // What a provider can get, and a phone may open.
+        // Schemes that a provider can fetch and a phone may open.
         matches!(url.scheme(), "http" | "https").then(|| text.to_owned())
     })
 }
 
-/// What does not fit the template's placeholders, as issues of this body.
+/// Returns the mismatches with the template's placeholders as issues of this body.
 pub fn misfits(body: &Value, misfits: &[Misfit]) -> Vec<Issue> {
     let is_legacy = body.get("messageTemplate").is_some();
     misfits

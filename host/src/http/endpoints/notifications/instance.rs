@@ -1,5 +1,5 @@
-//! The instance that a request names, in the caller's workspace. Why one cannot
-//! send is the operator's to know; the partner hears the same in every case.
+//! The instance that a request names, in the caller's workspace. The reason why an instance
+//! cannot send is logged for the operator; the partner gets the same answer in every case.
 
 use std::sync::Arc;
 
@@ -12,8 +12,12 @@ use crate::http::error::ApiError;
 use crate::http::zod::Issue;
 use crate::pipeline::connections::{ConnectionError, Live};
 
-/// The channel of the instance that a body names, and the phone in it as it is
-/// dialled there. A phone that none can be is an issue.
+/// Returns the channel of the instance that a body names, and the body's phone number, normalised
+/// for the instance's region. A number that cannot exist is added to the issues.
+///
+/// # Errors
+///
+/// [`ApiError`] if the store fails or the channel cannot be loaded.
 pub async fn addressed(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -33,7 +37,7 @@ pub async fn addressed(
     Ok((live, phone))
 }
 
-/// Its channel, if it has one.
+/// Returns the instance's channel, if it has one.
 async fn channel_of(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -47,14 +51,18 @@ async fn channel_of(
     })
 }
 
-/// Where its numbers are dialled, else where the workspace's are.
+/// Returns the instance's region, or the workspace's without an instance.
 fn region<'a>(caller: &'a PartnerCaller, live: Option<&'a Live>) -> &'a str {
     live.map_or(caller.workspace().region.as_str(), |live| {
         live.connection.region.as_str()
     })
 }
 
-/// Whether the workspace has it, with a channel or without.
+/// Returns whether the workspace has the instance, with or without a channel.
+///
+/// # Errors
+///
+/// [`ApiError`] if the store fails.
 pub async fn is_there(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -64,21 +72,26 @@ pub async fn is_there(
     Ok(agents.iter().any(|agent| agent.id == instance))
 }
 
-/// Logs why it cannot send.
+/// Logs why the instance cannot send.
+///
+/// # Errors
+///
+/// [`ApiError`] if the store fails.
 pub async fn tell_why(
     call: &Call<'_>,
     caller: &PartnerCaller,
     instance: AgentId,
 ) -> Result<(), ApiError> {
     let reason = if is_there(call, caller, instance).await? {
-        "it has no channel: name an adapter for it in the workspace file and apply that"
+        "the instance has no channel: name an adapter for it in the workspace file and apply the file"
     } else {
         "the key's workspace has no such instance"
     };
-    tracing::info!(%instance, reason, "a message for an instance that cannot send");
+    tracing::info!(%instance, reason, "message refused, its instance cannot send");
     Ok(())
 }
 
+/// Returns the refusal for an instance that cannot send.
 pub fn not_found() -> ApiError {
     ApiError::BadRequest("Instance not found".to_owned())
 }

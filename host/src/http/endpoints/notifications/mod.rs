@@ -1,6 +1,5 @@
-//! `POST /send-notification`: a template message to somebody, now. Every error
-//! of it has `success: false`; what is wrong with the body is told all at once,
-//! as Zod 3 tells it.
+//! `POST /send-notification`: sends a template message to a contact at once. Its errors have
+//! `success: false`. All issues of a body are reported together, in the format of Zod 3.
 
 pub(super) mod body;
 pub(super) mod instance;

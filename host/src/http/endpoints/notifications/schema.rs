@@ -1,13 +1,12 @@
-//! What the body's reader takes, as the document tells it: the bounds are the
-//! reader's own. The tests give examples, and what becomes of them when they are
-//! broken, to both, so that neither says what the other does not.
+//! The body as the OpenAPI document describes it, with the bounds of its reader. The tests give
+//! examples and mutated examples to both the reader and the schema, so that the two always agree.
 
 use serde_json::{Value, json};
 
 use crate::http::terms::{email, filled, link, list, named, one_of, text, trimmed};
 use crate::limits;
 
-/// The two formats of a notification.
+/// Returns the schemas of the two formats of a notification.
 pub fn formats() -> [(&'static str, Value); 2] {
     let mut modern = common("A notification with a whole template.", "template");
     modern["properties"]["template"] = named("Template");
@@ -28,7 +27,8 @@ pub fn formats() -> [(&'static str, Value); 2] {
     ]
 }
 
-/// `messageTemplate` and `replacements`, wherever the legacy format is taken.
+/// Returns the schemas of `messageTemplate` and `replacements`, for every body with the legacy
+/// format.
 pub fn legacy_template() -> [Value; 2] {
     let value = text(limits::PARAMETER_CHARACTERS, "");
     [
@@ -59,7 +59,8 @@ fn common(description: &str, template: &str) -> Value {
     own
 }
 
-/// Who is written to, by whom and how, wherever that is asked for.
+/// Returns the schemas of the fields about the contact, the instance and the conversation, for
+/// every body that has them.
 pub fn person() -> Value {
     json!({
         "name": trimmed(limits::NAME_CHARACTERS, "The contact's name."),
@@ -84,7 +85,7 @@ pub fn person() -> Value {
     })
 }
 
-/// What a template of the modern format is made of.
+/// Returns the schemas of a template in the modern format and of its parts.
 pub fn template() -> [(&'static str, Value); 9] {
     let name = limits::NAME_CHARACTERS;
     let file = "Where the provider gets the file: an address with http or https.";
@@ -187,7 +188,7 @@ pub fn template() -> [(&'static str, Value); 9] {
     ]
 }
 
-/// A notification in each format.
+/// Returns an example of each format: its key, summary and body.
 pub fn examples() -> [(&'static str, &'static str, Value); 2] {
     [
         (

@@ -17,6 +17,11 @@ use crate::http::zod;
 use crate::pipeline::notify::{self, Notice, Told};
 use crate::telemetry::Notified;
 
+/// Answers `POST /send-notification`.
+///
+/// # Errors
+///
+/// [`ApiError`] if the body is invalid, the message is refused, or the store fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,

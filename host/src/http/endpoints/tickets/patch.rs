@@ -60,13 +60,13 @@ pub async fn run(
 }
 
 /// The requested changes.
-pub(super) struct Wanted {
+pub(super) struct TicketPatchBody {
     status: Option<Status>,
     /// The inner `None` releases the ticket: it has no owner then.
     owner: Option<Option<String>>,
 }
 
-pub(super) fn read(body: Node<'_>) -> Option<Wanted> {
+pub(super) fn read(body: Node<'_>) -> Option<TicketPatchBody> {
     let body = body.object()?;
     body.no_other_than(&FIELDS);
     body.one_of_fields(&FIELDS.map(|field| (field, "string")));
@@ -81,7 +81,7 @@ pub(super) fn read(body: Node<'_>) -> Option<Wanted> {
         let length = Length::up_to(limits::EMAIL_CHARACTERS);
         owner.text_as("email", length, contact::email)
     });
-    Some(Wanted { status, owner })
+    Some(TicketPatchBody { status, owner })
 }
 
 #[cfg(test)]
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    fn wanted(body: &Value) -> Wanted {
+    fn wanted(body: &Value) -> TicketPatchBody {
         let (wanted, issues) = zod::read(body, read);
         assert!(issues.is_empty(), "{body}");
         wanted.expect("it is right")

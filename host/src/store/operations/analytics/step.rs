@@ -14,7 +14,8 @@ use crate::limits;
 use crate::store::database::Database;
 use crate::store::decide::cubes::may_take_over;
 use crate::store::decide::rollup::{
-    BuildState, Change, Deltas, Fact, Place, Reached, SlotDeltas, by_day, deltas, facts, new_keys,
+    BuildPosition, BuildState, Change, Deltas, Fact, Reached, SlotDeltas, by_day, deltas, facts,
+    new_keys,
 };
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
@@ -94,7 +95,7 @@ pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Step
 
 /// A page of the feed with its known facts and keys, from one snapshot.
 struct Read {
-    place: Place,
+    place: BuildPosition,
     /// By the store's clock. The snapshot contains everything that was committed before.
     seen_at: Micros,
     page: Vec<Change>,
@@ -272,7 +273,7 @@ async fn read(database: &Database, build: Build, limit: u32) -> Result<Option<Re
 async fn page(
     tx: &mut Tx,
     build: Build,
-    place: Place,
+    place: BuildPosition,
     limit: u32,
 ) -> Result<Vec<Change>, StoreError> {
     let sql = match build.set {

@@ -35,7 +35,7 @@ impl Became {
 }
 
 /// A connection of the plan, with the rows that it names resolved.
-pub struct Wanted<'a> {
+pub struct Resolved<'a> {
     pub planned: &'a PlannedConnection,
     /// Set for a source.
     pub partner: Option<PartnerId>,
@@ -115,7 +115,7 @@ async fn in_transaction(tx: &mut Tx, plan: &Plan, now: Micros) -> Result<Applied
                     .ok_or_else(|| unknown(planned, "agent", name))?,
             }),
         };
-        let wanted = Wanted {
+        let wanted = Resolved {
             planned,
             partner,
             agent,
@@ -229,7 +229,7 @@ async fn owner(
 
 async fn connection(
     statements: &mut Declare<'_>,
-    wanted: &Wanted<'_>,
+    wanted: &Resolved<'_>,
     changes: &mut Changes,
 ) -> Result<ConnectionId, StoreError> {
     let planned = wanted.planned;

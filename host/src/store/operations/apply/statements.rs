@@ -1,7 +1,7 @@
 //! Statements that apply a declared workspace. Rows are found by their names. Statements that
 //! change rows write only differences, and return how many rows differed.
 
-use super::{Became, Wanted};
+use super::{Became, Resolved};
 use crate::domain::connection::ConnectionKind;
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
 use crate::domain::time::Micros;
@@ -282,7 +282,7 @@ impl<'t> Declare<'t> {
     pub async fn new_connection(
         &mut self,
         id: &ConnectionId,
-        wanted: &Wanted<'_>,
+        wanted: &Resolved<'_>,
     ) -> Result<(), StoreError> {
         let planned = wanted.planned;
         let args = args! {
@@ -312,7 +312,7 @@ impl<'t> Declare<'t> {
     pub async fn change_connection(
         &mut self,
         id: &ConnectionId,
-        wanted: &Wanted<'_>,
+        wanted: &Resolved<'_>,
     ) -> Result<u64, StoreError> {
         let planned = wanted.planned;
         let args = args! {

@@ -20,7 +20,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let filter = filter(call).await?;
     let deliveries = call.http.core.store.deliveries(&filter).await?;
     let next = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);
-    let channels = Channels::of(&*call.http.core.store).await?;
+    let channels = Channels::load(&*call.http.core.store).await?;
     let shown: Vec<_> = deliveries
         .iter()
         .map(|delivery| channels.shown(delivery))

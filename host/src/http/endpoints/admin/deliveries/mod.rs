@@ -17,7 +17,7 @@ use crate::store::{DeliverySummary, Store, StoreError};
 struct Channels(HashMap<ConnectionId, Option<AgentId>>);
 
 impl Channels {
-    async fn of(store: &dyn Store) -> Result<Self, StoreError> {
+    async fn load(store: &dyn Store) -> Result<Self, StoreError> {
         let channels = store
             .connections(None)
             .await?

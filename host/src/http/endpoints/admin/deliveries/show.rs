@@ -25,7 +25,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
         .delivery(id)
         .await?
         .ok_or_else(|| ApiError::NotFound(format!("There is no delivery `{id}`.")))?;
-    let channels = Channels::of(&*call.http.core.store).await?;
+    let channels = Channels::load(&*call.http.core.store).await?;
     Ok(reply::json(StatusCode::OK, &shown(&delivery, &channels)?)?)
 }
 

@@ -25,7 +25,7 @@ pub fn freshness(http: &Http, status: &RollupStatus) -> Value {
 struct Names(HashMap<WorkspaceId, String>);
 
 impl Names {
-    async fn of(store: &dyn Store) -> Result<Self, StoreError> {
+    async fn load(store: &dyn Store) -> Result<Self, StoreError> {
         let all = store.workspaces().await?;
         let names = all.into_iter().map(|one| (one.id, one.slug));
         Ok(Self(names.collect()))

@@ -25,7 +25,7 @@ pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
         .core
         .spawn(async move { rollup::now(&http.pipeline).await });
     let round = ran.await.map_err(ApiError::internal)?.map_err(refusal)?;
-    let names = Names::of(&*call.http.core.store).await?;
+    let names = Names::load(&*call.http.core.store).await?;
     let runs: Vec<Value> = round
         .runs
         .iter()

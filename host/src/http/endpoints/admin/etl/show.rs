@@ -15,7 +15,7 @@ use crate::http::reply::{self, Reply};
 /// [`ApiError::Store`] if the store cannot be read.
 pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
     let http = call.http;
-    let names = Names::of(&*http.core.store).await?;
+    let names = Names::load(&*http.core.store).await?;
     let mut sets = Vec::new();
     for status in http.core.store.rollup_status().await? {
         let behind = status.behind.iter();

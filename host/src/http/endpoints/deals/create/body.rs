@@ -1,23 +1,23 @@
-//! The body of a new deal. What it has in common with a notification (the person,
-//! the template in both formats, what people and the assistant are told) is read
-//! as there. Unknown fields are ignored.
+//! The body of a new deal. The fields that it shares with a notification (the contact, the
+//! template in both formats, the transfer to agents and the special instructions) are read by the
+//! same functions. Unknown fields are ignored.
 
 use crate::domain::id::AgentId;
 use crate::http::endpoints::notifications::body as notification;
 use crate::http::zod::{Issue, Length, Node};
 use crate::limits;
-use crate::pipeline::templates::wanted::Wanted;
+use crate::pipeline::templates::wanted::TemplateUse;
 
 const NAME: Length = Length::filled(limits::NAME_CHARACTERS);
 const EXTERNAL_ID: Length = Length::filled(limits::EXTERNAL_ID_CHARACTERS);
 
-/// A body as far as it could be read. Whom it addresses is checked also where the rest has issues,
-/// so that a partner gets all issues at once.
+/// A body as far as it could be read. The phone number and the instance are checked even if other
+/// fields have issues, so that a partner gets all issues at once.
 #[derive(Default)]
 pub struct Read {
     pub phone_number: Option<String>,
     pub instance: Option<AgentId>,
-    /// `None`: there is an issue.
+    /// `None` if a field has an issue.
     pub deal: Option<Draft>,
 }
 
@@ -35,10 +35,10 @@ pub struct Draft {
     /// Whether to hand the conversation to people if it is not answered in time.
     pub transfer: bool,
     pub special_instructions: Option<String>,
-    pub template: Option<Wanted>,
+    pub template: Option<TemplateUse>,
 }
 
-/// Reads a body. `None`: it is not an object.
+/// Reads a body. Returns `None` if it is not an object.
 pub fn read(body: Node<'_>) -> Option<Read> {
     let body = body.object()?;
     let is_written_to = ["template", "messageTemplate"]
@@ -69,7 +69,7 @@ pub fn read(body: Node<'_>) -> Option<Read> {
     let phone_number = phone.and_then(|phone| notification::phone_number(&phone));
     let bypass = body.field("bypassProductCheck").optional();
     let instance = for_template("instanceId").and_then(|instance| instance.integer());
-    // Each is read, so that its issues are noted, also where the name is not there.
+    // All fields are read even if the name is missing, so that their issues are noted.
     let draft = Draft {
         name: String::new(),
         email: notification::email(body),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_and_a_way_to_reach_somebody_are_enough() {
+    fn a_name_with_a_phone_or_an_email_is_enough() {
         check(json!({"name": "Ana", "phoneNumber": "11 98765-4321"}), &[]);
         check(
             json!({"name": "Ana", "email": "ana@example.com", "unknown": null}),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn replacements_are_of_a_template() {
+    fn replacements_need_a_template() {
         check(
             json!({"name": "Ana", "phoneNumber": "1", "replacements": ["Ana"]}),
             &[("invalid_type", "messageTemplate")],
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_is_read_and_all_that_is_wrong_is_told() {
+    fn the_issues_of_all_fields_are_reported() {
         check(
             json!({"name": " ", "phoneNumber": null, "email": "ana", "productId": 7,
                 "productExternalId": "", "bypassProductCheck": "yes", "instanceId": 1.5,
@@ -211,8 +211,8 @@ mod fuzz {
         "text",
     ];
 
-    /// Whether what is told can be followed: each path leads to a part of the body, or to
-    /// one that is missing in a part of it.
+    /// Asserts that each issue's path leads to a part of the body, or to a member that is missing
+    /// in a part of it.
     fn lead_somewhere(body: &serde_json::Value, issues: &[Issue]) {
         for issue in issues {
             assert!(!issue.message.is_empty(), "{issue:?}");

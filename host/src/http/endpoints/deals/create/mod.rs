@@ -28,6 +28,11 @@ use crate::pipeline::connections::Live;
 use crate::pipeline::deals::{self, Created, FirstMessage, Order};
 use crate::store::{CreatedDeal, IdempotencyClaim, ProductReference, StoredAnswer};
 
+/// Answers `POST /deal`.
+///
+/// # Errors
+///
+/// [`ApiError`] if the body is invalid, the deal is refused, or the store fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -65,7 +70,7 @@ pub async fn run(
     }
 }
 
-/// What is to be made of a body without issues.
+/// Returns the order for a body without issues.
 async fn order(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -112,7 +117,7 @@ async fn order(
         external_id: draft.product_external_id,
     };
     if let (Some(id), None) = (draft.product_id, product.id) {
-        // Nobody's: no id of ours looks like this.
+        // No product has this id, since it is not in the format of our ids.
         if !draft.bypass_product_check {
             return Err(no_product(&[Some(id), product.external_id]));
         }
@@ -142,7 +147,7 @@ fn two_products([id, external_id]: &[Option<String>; 2]) -> ApiError {
     ))
 }
 
-/// As the partner named it.
+/// Returns the refusal for an unknown product, with the ids that the partner sent.
 fn no_product(named: &[Option<String>; 2]) -> ApiError {
     let named: Vec<_> = named.iter().flatten().map(|id| format!("'{id}'")).collect();
     ApiError::NotFound(format!(
@@ -191,7 +196,7 @@ mod tests {
     use crate::domain::time::Micros;
 
     #[test]
-    fn the_answer_names_the_deal_and_what_begins_with_it() {
+    fn the_answer_names_the_deal_and_its_conversation() {
         let id = DealId::new(Micros(0));
         let answered = answer(&CreatedDeal { id, begun: None });
         assert_eq!((answered.status, answered.headers.len()), (201, 0));

@@ -10,7 +10,7 @@ use super::dialogue::Links;
 use super::ids;
 use crate::domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
 use crate::store::StoreError;
-use crate::store::decide::{Known, Needs, Ticket};
+use crate::store::decide::{Known, ReadSet, Ticket};
 use crate::store::row::Columns as _;
 use crate::store::sql::{Arg, Sql, Tx, args, sql};
 
@@ -41,10 +41,10 @@ static FIND: Sql = tickets_of!("workspace_id uuid, id uuid", "each as wanted", "
 pub async fn follow(
     tx: &mut Tx,
     draft: &mut Known,
-    needs: &Needs,
+    read_set: &ReadSet,
 ) -> Result<BTreeSet<(WorkspaceId, TicketId)>, StoreError> {
     let named: Vec<(TicketId, Ticket)> = tx
-        .rows_each(&FIND, &ids(&needs.tickets), |row| {
+        .rows_each(&FIND, &ids(&read_set.tickets), |row| {
             Ok((row.id("id")?, Ticket::read(row)?))
         })
         .await?;
@@ -132,11 +132,11 @@ pub async fn tickets(
     tx: &mut Tx,
     known: &mut Known,
     links: &Links,
-    needs: &Needs,
+    read_set: &ReadSet,
 ) -> Result<(), StoreError> {
-    let mut conversations = needs.handed_of(known);
+    let mut conversations = read_set.handed_of(known);
     conversations.extend(&links.handed);
-    let mut deals = needs.deal_talks.clone();
+    let mut deals = read_set.deal_talks.clone();
     deals.extend(&links.deals);
     let mut wanted = Vec::new();
     for (workspace, id) in &links.tickets {
@@ -148,7 +148,7 @@ pub async fn tickets(
     for (workspace, deal) in deals {
         wanted.push(By::Deal(deal).row(workspace));
     }
-    for (workspace, deal) in needs.trials_of(known) {
+    for (workspace, deal) in read_set.trials_of(known) {
         wanted.push(By::Trial(deal).row(workspace));
     }
     let found: Vec<(TicketId, Ticket)> = tx

@@ -12,7 +12,7 @@ use crate::domain::id::{
 };
 use crate::domain::time::Micros;
 use crate::store::decide::{
-    Conversation, Known, Message, MessageError, Needs, Reference, ReferenceKey, Remembered,
+    Conversation, Known, Message, MessageError, ReadSet, Reference, ReferenceKey, Remembered,
 };
 use crate::store::row::{Columns as _, known};
 use crate::store::sql::{Arg, Sql, Tx, args, sql};
@@ -47,10 +47,10 @@ pub struct Links {
     pub deals: BTreeSet<(WorkspaceId, DealId)>,
 }
 
-pub async fn follow(tx: &mut Tx, needs: &Needs) -> Result<Links, StoreError> {
+pub async fn follow(tx: &mut Tx, read_set: &ReadSet) -> Result<Links, StoreError> {
     let mut draft = Known::default();
-    let requests = requests(tx, &FIND_REQUESTS, &needs.idempotency).await?;
-    let references = references(tx, &FIND_REFERENCES, &needs.references).await?;
+    let requests = requests(tx, &FIND_REQUESTS, &read_set.idempotency).await?;
+    let references = references(tx, &FIND_REFERENCES, &read_set.references).await?;
     let mut links = Links {
         requests: requests.iter().map(|(key, _)| key.clone()).collect(),
         references: references.iter().map(|(key, _)| key.clone()).collect(),
@@ -58,18 +58,18 @@ pub async fn follow(tx: &mut Tx, needs: &Needs) -> Result<Links, StoreError> {
     };
     draft.dialogue.idempotency.extend(requests);
     draft.dialogue.references.extend(references);
-    links.wanted = needs.messages_of(&draft);
+    links.wanted = read_set.messages_of(&draft);
     messages(tx, &mut draft, &FIND_MESSAGES, &links.wanted).await?;
     let found = &draft.dialogue.messages;
     let is_there = |(_, id): &&(WorkspaceId, MessageId)| found.contains_key(id);
     links.messages = links.wanted.iter().filter(is_there).copied().collect();
     sends(tx, &mut draft, &links.messages).await?;
     links.sends = draft.dialogue.sends.keys().copied().collect();
-    links.tickets = desk::follow(tx, &mut draft, needs).await?;
-    links.handed = needs.handed_of(&draft);
-    links.deals = needs.handed_deals_of(&draft);
-    links.conversations = needs.conversations_of(&draft);
-    links.contacts = needs.contacts_of(&draft);
+    links.tickets = desk::follow(tx, &mut draft, read_set).await?;
+    links.handed = read_set.handed_of(&draft);
+    links.deals = read_set.handed_deals_of(&draft);
+    links.conversations = read_set.conversations_of(&draft);
+    links.contacts = read_set.contacts_of(&draft);
     Ok(links)
 }
 
@@ -98,9 +98,9 @@ pub async fn talks(
     known: &mut Known,
     locked: &Locked,
     links: &Links,
-    needs: &Needs,
+    read_set: &ReadSet,
 ) -> Result<(), StoreError> {
-    conversations(tx, known, links, needs).await?;
+    conversations(tx, known, links, read_set).await?;
     messages(tx, known, &LOCK_MESSAGES, &links.messages).await?;
     let sending = links
         .messages
@@ -109,16 +109,16 @@ pub async fn talks(
     let sending: BTreeSet<_> = sending.copied().collect();
     sends(tx, known, &sending).await?;
     let is_locked = |id: &MessageId| locked.work.contains_key(&(id.0, SEND));
-    let led_here = needs.messages_of(known).is_subset(&links.wanted)
-        && needs
+    let led_here = read_set.messages_of(known).is_subset(&links.wanted)
+        && read_set
             .conversations_of(known)
             .is_subset(&links.conversations)
-        && needs.contacts_of(known).is_subset(&links.contacts)
+        && read_set.contacts_of(known).is_subset(&links.contacts)
         && known.dialogue.sends.keys().all(is_locked);
     if !led_here {
         return Err(StoreError::Contended);
     }
-    errors(tx, known, needs).await
+    errors(tx, known, read_set).await
 }
 
 find_and_lock!(
@@ -347,19 +347,19 @@ async fn conversations(
     tx: &mut Tx,
     known: &mut Known,
     links: &Links,
-    needs: &Needs,
+    read_set: &ReadSet,
 ) -> Result<(), StoreError> {
     let mut wanted = Vec::new();
     for (workspace, id) in &links.conversations {
         wanted.push(By::Id(*id).row(*workspace));
     }
-    for (workspace, contact, agent) in needs.talks_of(known) {
+    for (workspace, contact, agent) in read_set.talks_of(known) {
         wanted.push(By::Talk(contact, agent).row(workspace));
     }
-    for (workspace, deal) in &needs.deal_talks {
+    for (workspace, deal) in &read_set.deal_talks {
         wanted.push(By::Deal(*deal).row(*workspace));
     }
-    for (workspace, deal) in needs.trials_of(known) {
+    for (workspace, deal) in read_set.trials_of(known) {
         wanted.push(By::Trial(deal).row(workspace));
     }
     let found: Vec<(ConversationId, Conversation)> = tx
@@ -387,8 +387,8 @@ order by e.id -- postgres
 for update of e -- postgres
 ");
 
-async fn errors(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(), StoreError> {
-    let wanted = needs.errors_of(known);
+async fn errors(tx: &mut Tx, known: &mut Known, read_set: &ReadSet) -> Result<(), StoreError> {
+    let wanted = read_set.errors_of(known);
     let found: Vec<(MessageErrorId, MessageError)> = tx
         .rows_each(&ERRORS, &ids(&wanted), |row| {
             Ok((row.id("id")?, MessageError::read(row)?))
@@ -416,8 +416,8 @@ cross join holds as h                             -- sqlite
 ");
 
 /// Loads the holds on messages to the contacts that the batch addresses.
-pub async fn holds(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(), StoreError> {
-    let wanted = needs.holds_of(known);
+pub async fn holds(tx: &mut Tx, known: &mut Known, read_set: &ReadSet) -> Result<(), StoreError> {
+    let wanted = read_set.holds_of(known);
     let holds: Vec<&(ConnectionId, Option<ContactId>)> = wanted.iter().collect();
     let rows: Vec<_> = holds
         .iter()

@@ -12,7 +12,7 @@ use crate::domain::id::{
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::decide::{
-    Arriving, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, Needs, Places, Quarantined,
+    Arriving, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, Places, Quarantined, ReadSet,
 };
 use crate::store::row::deliveries::item_status;
 use crate::store::row::{Columns as _, known};
@@ -177,8 +177,8 @@ fn in_stretches(wanted: &BTreeSet<Stretch>) -> Vec<[Arg<'static>; 4]> {
 
 /// Completes deliveries that are loaded in part: loads the items that own keys, and what must be
 /// known of the remaining items. Runs after the keys are loaded.
-pub async fn others(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(), StoreError> {
-    let owners = needs.owners(known).into_iter();
+pub async fn others(tx: &mut Tx, known: &mut Known, read_set: &ReadSet) -> Result<(), StoreError> {
+    let owners = read_set.owners(known).into_iter();
     let owners: BTreeSet<Stretch> = owners
         .filter_map(|(id, place)| {
             let workspace = known.deliveries.get(&id)?.workspace;
@@ -186,7 +186,7 @@ pub async fn others(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(),
         })
         .collect();
     items(tx, known, &owners).await?;
-    let some = in_part(known, needs, false);
+    let some = in_part(known, read_set, false);
     let found: Vec<(DeliveryId, Option<u32>)> = tx
         .rows_each(&LAST_ITEMS, &ids(&some), |row| {
             Ok((row.id("delivery_id")?, row.number_if("last")?))
@@ -199,7 +199,7 @@ pub async fn others(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(),
             delivery.reserve(last);
         }
     }
-    let some = in_part(known, needs, true);
+    let some = in_part(known, read_set, true);
     let found: Vec<(DeliveryId, ItemStatus, u64, u32)> = tx
         .rows_each(&ALL_ITEMS, &ids(&some), |row| {
             let id = row.id("delivery_id")?;
@@ -217,8 +217,8 @@ pub async fn others(tx: &mut Tx, known: &mut Known, needs: &Needs) -> Result<(),
 }
 
 /// Returns the deliveries of which only some items are loaded, with their workspaces.
-fn in_part(known: &Known, needs: &Needs, others: bool) -> BTreeSet<(WorkspaceId, DeliveryId)> {
-    let ids = needs.in_part(others).into_iter();
+fn in_part(known: &Known, read_set: &ReadSet, others: bool) -> BTreeSet<(WorkspaceId, DeliveryId)> {
+    let ids = read_set.in_part(others).into_iter();
     ids.filter_map(|id| Some((known.deliveries.get(&id)?.workspace, id)))
         .collect()
 }
@@ -300,11 +300,11 @@ pub async fn keys(
     tx: &mut Tx,
     known: &mut Known,
     locked: &mut Locked,
-    needs: &Needs,
+    read_set: &ReadSet,
 ) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
-    let claimed = needs.claims.iter().map(Key::Claimed);
-    let of_contacts = needs.contact_keys.iter().map(Key::OfContact);
-    let of_products = needs.products.iter().map(Key::OfProduct);
+    let claimed = read_set.claims.iter().map(Key::Claimed);
+    let of_contacts = read_set.contact_keys.iter().map(Key::OfContact);
+    let of_products = read_set.products.iter().map(Key::OfProduct);
     let keys: Vec<Key<'_>> = claimed.chain(of_contacts).chain(of_products).collect();
     let keys: Vec<&Key<'_>> = keys.iter().collect();
     let rows: Vec<_> = keys
@@ -378,10 +378,10 @@ for update of d -- postgres
 pub async fn deals(
     tx: &mut Tx,
     known: &mut Known,
-    needs: &Needs,
+    read_set: &ReadSet,
     wanted: &BTreeSet<(WorkspaceId, DealId)>,
 ) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
-    let talks = needs.talks_of(known);
+    let talks = read_set.talks_of(known);
     let talks: BTreeSet<_> = talks.iter().map(|(of, id, _)| (*of, *id)).collect();
     let mut rows = Vec::new();
     for (workspace, deal) in wanted {

@@ -29,7 +29,7 @@ use uuid::Uuid;
 
 use crate::domain::id::{DealId, DeliveryId, WorkspaceId};
 use crate::domain::time::Micros;
-use crate::store::decide::{self, ClaimKey, Known, Needs, Places, ReferenceKey};
+use crate::store::decide::{self, ClaimKey, Known, Places, ReadSet, ReferenceKey};
 use crate::store::row::Columns as _;
 use crate::store::sql::{Arg, Row, Sql, Tx, args, sql};
 use crate::store::{IdempotencyKey, StoreError, Write};
@@ -164,51 +164,51 @@ fn asked<'a, T>(wanted: &[&'a T], row: &Row<'_>) -> Result<&'a T, StoreError> {
 pub async fn all(
     tx: &mut Tx,
     writes: &[Write],
-    first: Needs,
+    first: ReadSet,
     mut locked: Locked,
 ) -> Result<(Known, Locked), StoreError> {
     let mut known = Known::default();
     leads::deliveries(tx, &mut known, &locked, &first.deliveries).await?;
-    let mut needs = if locked.work.is_empty() {
+    let mut read_set = if locked.work.is_empty() {
         first
     } else {
-        decide::needs(writes, |id| known.deliveries.get(&id))
+        decide::read_set(writes, |id| known.deliveries.get(&id))
     };
     // A fetch that ends releases its dedupe key.
-    needs.claims.extend(
+    read_set.claims.extend(
         known
             .fetches
             .values()
             .filter_map(|fetch| Some((fetch.connection.clone(), fetch.dedupe_key.clone()?))),
     );
-    let links = dialogue::follow(tx, &needs).await?;
+    let links = dialogue::follow(tx, &read_set).await?;
     let sends = links.sends.iter().map(|id| stretch(id.0, SEND, SEND));
     let sends: Vec<_> = sends.collect();
     lock_work(tx, &mut locked, &sends).await?;
-    let mut people = leads::keys(tx, &mut known, &mut locked, &needs).await?;
-    leads::others(tx, &mut known, &needs).await?;
+    let mut people = leads::keys(tx, &mut known, &mut locked, &read_set).await?;
+    leads::others(tx, &mut known, &read_set).await?;
     dialogue::names(tx, &mut known, &mut locked, &links).await?;
-    let mut deals = deals_that_may_change(&known, &needs);
+    let mut deals = deals_that_may_change(&known, &read_set);
     deals.extend(&links.deals);
-    people.extend(leads::deals(tx, &mut known, &needs, &deals).await?);
+    people.extend(leads::deals(tx, &mut known, &read_set, &deals).await?);
     people.extend(&links.contacts);
     leads::contacts(tx, &mut known, &people).await?;
-    dialogue::talks(tx, &mut known, &locked, &links, &needs).await?;
-    desk::tickets(tx, &mut known, &links, &needs).await?;
-    dialogue::holds(tx, &mut known, &needs).await?;
-    leads::product_ids(tx, &mut known, &needs.product_ids).await?;
-    leads::owners(tx, &mut known, &needs.owners).await?;
-    leads::first_agents(tx, &mut known, &needs.first_agents).await?;
-    leads::quarantine(tx, &mut known, &needs.quarantine).await?;
+    dialogue::talks(tx, &mut known, &locked, &links, &read_set).await?;
+    desk::tickets(tx, &mut known, &links, &read_set).await?;
+    dialogue::holds(tx, &mut known, &read_set).await?;
+    leads::product_ids(tx, &mut known, &read_set.product_ids).await?;
+    leads::owners(tx, &mut known, &read_set.owners).await?;
+    leads::first_agents(tx, &mut known, &read_set.first_agents).await?;
+    leads::quarantine(tx, &mut known, &read_set.quarantine).await?;
     Ok((known, locked))
 }
 
-fn deals_that_may_change(known: &Known, needs: &Needs) -> BTreeSet<(WorkspaceId, DealId)> {
-    let of_claims = needs.deals_of_claims.iter().filter_map(|key| {
+fn deals_that_may_change(known: &Known, read_set: &ReadSet) -> BTreeSet<(WorkspaceId, DealId)> {
+    let of_claims = read_set.deals_of_claims.iter().filter_map(|key| {
         let claim = known.claims.get(key)?;
         Some((claim.workspace, claim.deal?))
     });
-    let of_items = needs
+    let of_items = read_set
         .deals_of_deliveries
         .iter()
         .filter_map(|id: &DeliveryId| known.deliveries.get(id))
@@ -216,7 +216,7 @@ fn deals_that_may_change(known: &Known, needs: &Needs) -> BTreeSet<(WorkspaceId,
             let deals = delivery.items.values().filter_map(|item| item.deal);
             deals.map(|deal| (delivery.workspace, deal))
         });
-    let named = needs.deals.iter().copied();
+    let named = read_set.deals.iter().copied();
     of_claims.chain(of_items).chain(named).collect()
 }
 

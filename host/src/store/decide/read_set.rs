@@ -22,7 +22,7 @@ use crate::store::{
 
 /// Sorted sets, so that a store that locks rows always locks them in the same order.
 #[derive(Debug, Default)]
-pub struct Needs {
+pub struct ReadSet {
     /// Deliveries, with items and their fetches.
     pub deliveries: BTreeMap<DeliveryId, Places>,
     pub claims: BTreeSet<ClaimKey>,
@@ -116,71 +116,74 @@ pub struct Told {
 }
 
 /// Returns what the batch needs. `stored` returns the stored deliveries, which must be
-/// loaded first: see [`Needs::deliveries`].
-pub fn needs<'a>(writes: &[Write], stored: impl Fn(DeliveryId) -> Option<&'a Delivery>) -> Needs {
-    let mut needs = Needs::default();
+/// loaded first: see [`ReadSet::deliveries`].
+pub fn read_set<'a>(
+    writes: &[Write],
+    stored: impl Fn(DeliveryId) -> Option<&'a Delivery>,
+) -> ReadSet {
+    let mut read_set = ReadSet::default();
     for write in writes {
         match write {
             Write::Accept(acceptance) => {
                 let delivery = &acceptance.delivery;
-                needs.workspaces.insert(delivery.workspace);
+                read_set.workspaces.insert(delivery.workspace);
                 if acceptance.result.status == Some(DeliveryStatus::Quarantined) {
                     let bytes = u64::try_from(delivery.body.len()).unwrap_or(u64::MAX);
-                    needs.add_quarantined(&delivery.connection, bytes);
+                    read_set.add_quarantined(&delivery.connection, bytes);
                 }
-                needs.add_items(delivery.workspace, &acceptance.result.items, false);
+                read_set.add_items(delivery.workspace, &acceptance.result.items, false);
             }
             Write::Convert(again) => {
-                needs.look_at(again);
+                read_set.look_at(again);
                 let replay = matches!(again.mode, Mode::Replay { .. });
                 if replay {
-                    needs.deals_of_deliveries.insert(again.delivery);
+                    read_set.deals_of_deliveries.insert(again.delivery);
                 }
                 if let Some(delivery) = stored(again.delivery) {
-                    needs.add_items(delivery.workspace, &again.result.items, replay);
+                    read_set.add_items(delivery.workspace, &again.result.items, replay);
                     let status = again.result.status;
                     if status.is_some_and(|status| enters_quarantine(delivery, status)) {
-                        needs.add_quarantined(&delivery.connection, delivery.bytes);
+                        read_set.add_quarantined(&delivery.connection, delivery.bytes);
                     }
                 }
             }
             Write::Release { delivery, .. } => {
-                needs.places(*delivery, []);
+                read_set.places(*delivery, []);
             }
             Write::Answer(answer) => {
-                needs.places(answer.delivery, [at(answer.index)]);
+                read_set.places(answer.delivery, [at(answer.index)]);
             }
             Write::Settle(settlement) => {
                 let first = (0, limits::ITEMS_LOOKED_AT - 1);
                 let stretches = [first, at(settlement.index)];
-                needs.places(settlement.delivery, stretches).others = true;
+                read_set.places(settlement.delivery, stretches).others = true;
                 if let (Some(delivery), FetchOutcome::Items(items)) =
                     (stored(settlement.delivery), &settlement.outcome)
                 {
                     for item in items {
-                        needs.add_item(delivery.workspace, item, false);
+                        read_set.add_item(delivery.workspace, item, false);
                     }
                 }
             }
             Write::Notify(new) => {
-                needs.add_talk(&new.channel, &new.contact_keys);
+                read_set.add_talk(&new.channel, &new.contact_keys);
                 let deal = new.deal.map(|deal| (new.channel.workspace, deal));
-                needs.deals.extend(deal);
+                read_set.deals.extend(deal);
                 let claim = new.idempotency.as_ref();
-                needs
+                read_set
                     .idempotency
                     .extend(claim.map(|claim| claim.key.clone()));
             }
             Write::Remember(new) => {
-                needs.workspaces.insert(new.claim.key.workspace);
-                needs.idempotency.insert(new.claim.key.clone());
+                read_set.workspaces.insert(new.claim.key.workspace);
+                read_set.idempotency.insert(new.claim.key.clone());
             }
-            Write::Begin(start) => needs.add_message(start.workspace, start.message),
-            Write::Sent(settlement) => needs.add_settlement(settlement),
+            Write::Begin(start) => read_set.add_message(start.workspace, start.message),
+            Write::Sent(settlement) => read_set.add_settlement(settlement),
             Write::Resolve(resolution) => {
-                needs.add_message(resolution.workspace, resolution.message);
+                read_set.add_message(resolution.workspace, resolution.message);
                 if resolution.verdict == Verdict::GiveUp {
-                    needs.told.insert(Told {
+                    read_set.told.insert(Told {
                         reference: None,
                         message: Some(resolution.message),
                         fails: true,
@@ -188,51 +191,51 @@ pub fn needs<'a>(writes: &[Write], stored: impl Fn(DeliveryId) -> Option<&'a Del
                 }
             }
             Write::Elapse(elapse) => {
-                needs.workspaces.insert(elapse.workspace);
+                read_set.workspaces.insert(elapse.workspace);
                 let conversation = (elapse.workspace, elapse.conversation);
-                needs.conversations.insert(conversation);
-                needs.handed.insert(conversation);
+                read_set.conversations.insert(conversation);
+                read_set.handed.insert(conversation);
             }
             Write::PatchDeal(patch) => {
                 let workspace = patch.by.workspace;
-                needs.add_deal(workspace, patch.deal);
-                needs.deal_talks.insert((workspace, patch.deal));
+                read_set.add_deal(workspace, patch.deal);
+                read_set.deal_talks.insert((workspace, patch.deal));
                 let product = patch.product.iter();
-                needs
+                read_set
                     .products
                     .extend(product.map(|id| (workspace, id.clone())));
                 let owner = patch.owner_email.iter();
-                needs
+                read_set
                     .owners
                     .extend(owner.map(|email| (workspace, email.clone())));
             }
-            Write::CreateDeal(new) => needs.add_new_deal(new),
+            Write::CreateDeal(new) => read_set.add_new_deal(new),
             Write::LogDeal(new) => {
-                needs.add_deal(new.by.workspace, new.deal);
+                read_set.add_deal(new.by.workspace, new.deal);
                 let claim = new.idempotency.as_ref();
-                needs
+                read_set
                     .idempotency
                     .extend(claim.map(|claim| claim.key.clone()));
             }
             Write::PatchTicket(patch) => {
                 let workspace = patch.workspace;
-                needs.workspaces.insert(workspace);
-                needs.tickets.insert((workspace, patch.ticket));
+                read_set.workspaces.insert(workspace);
+                read_set.tickets.insert((workspace, patch.ticket));
                 let owner = patch.owner_email.iter().flatten();
-                needs
+                read_set
                     .owners
                     .extend(owner.map(|email| (workspace, email.clone())));
             }
         }
     }
-    needs
+    read_set
 }
 
 fn at(place: u32) -> (u32, u32) {
     (place, place)
 }
 
-impl Needs {
+impl ReadSet {
     fn places(
         &mut self,
         delivery: DeliveryId,
