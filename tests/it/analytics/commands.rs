@@ -152,7 +152,7 @@ async fn unknown_names_are_refused_with_a_reason(on: On) {
     nobody.expect(401);
     let said = service.fail(&["etl", "status", "--admin-key", "ak_bad"]);
     assert!(
-        said.contains("--admin-key is no admin key: after ak_"),
+        said.contains("--admin-key is not an admin key: ak_ is not followed by"),
         "{said}"
     );
     let said = service.fail(&["etl", "run", "--wait-seconds", "0"]);
