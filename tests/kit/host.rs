@@ -8,6 +8,7 @@ use hyper::Method;
 use leadhost::app::App;
 use leadhost::clock::{Clock as _, ManualClock};
 use leadhost::config::Config;
+use leadhost::core::Core;
 use leadhost::domain::time::{self, Micros};
 use leadhost::http::listen::{self, Addresses};
 use leadhost::pipeline::rollup::{self, Round};
@@ -78,8 +79,8 @@ impl Host {
             .await
             .expect("a store");
         let sealer = Arc::new(Sealer::throwaway());
-        let app = App::new(config, clock.clone(), store, sealer, Shutdown::new())
-            .expect("a plugin engine");
+        let core = Core::new(config, clock.clone(), store, sealer, Shutdown::new());
+        let app = App::new(core.expect("a plugin engine"));
         let addresses = listen::start(&app.http).await.expect("free ports");
         Self {
             app,

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use leadhost::app::App;
 use leadhost::config::Config;
+use leadhost::core::Core;
 use leadhost::domain::connection::Connection;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::{ConnectionId, DeliveryId};
@@ -279,8 +280,8 @@ impl Host {
             store::open(&place, clock.clone()).await.ok()
         })
         .await;
-        let app = App::new(config, clock.clone(), store, sealer, Shutdown::new())
-            .expect("a plugin engine");
+        let core = Core::new(config, clock.clone(), store, sealer, Shutdown::new());
+        let app = App::new(core.expect("a plugin engine"));
         deploy::load_active(&app.pipeline).await.expect("a store");
         let addresses = listen::start(&app.http).await.expect("free ports");
         let host = Self {
@@ -311,7 +312,8 @@ impl Host {
             .await
             .expect("the database is there");
         let (clock, sealer) = (self.clock.clone(), self.app.core.sealer.clone());
-        let app = App::new(config, clock, store, sealer, Shutdown::new()).expect("an engine");
+        let core = Core::new(config, clock, store, sealer, Shutdown::new());
+        let app = App::new(core.expect("a plugin engine"));
         let compiled = folder.path().join("compiled");
         for file in files(&shared()) {
             // It may be absent or exist already: both are fine.

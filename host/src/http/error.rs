@@ -15,8 +15,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::accept::weight;
-use super::reply::{self, Reply};
 use super::request_id::RequestId;
+use super::response::{self, Reply};
 use crate::store::StoreError;
 
 /// The shape of an endpoint's errors.
@@ -113,12 +113,6 @@ pub enum ApiError {
     /// 500: a defect.
     #[error("{0}")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
-}
-
-impl From<reply::Unserialisable> for ApiError {
-    fn from(error: reply::Unserialisable) -> Self {
-        Self::internal(error)
-    }
 }
 
 impl ApiError {
@@ -336,14 +330,14 @@ impl ApiError {
         let (content_type, mut body) = if wants_problem {
             (PROBLEM, self.problem(id))
         } else {
-            (reply::JSON, self.body(family))
+            (response::JSON, self.body(family))
         };
         if let (Family::Admin, Some(Value::Object(details)), Some(body)) =
             (family, self.details(), body.as_object_mut())
         {
             body.extend(details.clone());
         }
-        let mut reply = reply::bytes_of(status, reply::JSON, body.to_string());
+        let mut reply = response::bytes_of(status, response::JSON, body.to_string());
         let headers = reply.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         if let Some(seconds) = self.retry_after() {

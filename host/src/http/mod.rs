@@ -39,6 +39,7 @@ pub mod query;
 pub mod rate;
 pub mod reply;
 pub mod request_id;
+mod response;
 pub mod route;
 pub mod router;
 pub mod server;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use leadhost::app::App;
+use leadhost::core::Core;
 use leadhost::http::listen;
 use leadhost::shutdown::Shutdown;
 use leadhost::store::sqlite;
@@ -21,14 +22,14 @@ async fn reads_continue_while_writes_are_refused_until_there_is_room() {
             .expect("a store")
     };
     let store = store_of(&first).await;
-    let app = App::new(
+    let core = Core::new(
         first.app.core.config.clone(),
         first.clock.clone(),
         Arc::clone(&store) as _,
         first.app.core.sealer.clone(),
         Shutdown::new(),
-    )
-    .expect("a plugin engine");
+    );
+    let app = App::new(core.expect("a plugin engine"));
     let addresses = listen::start(&app.http).await.expect("free ports");
     let host = Host {
         app,

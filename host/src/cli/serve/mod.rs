@@ -21,6 +21,7 @@ use super::output::say;
 use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::Config;
+use crate::core::Core;
 use crate::domain::phone;
 use crate::http::listen::{self, Addresses, StartError};
 use crate::limits;
@@ -227,7 +228,8 @@ async fn open(config: Config) -> Result<App, Failure> {
         .await
         .map_err(|error| Failure::new(error.to_string()))?;
     let sealer = sealing::sealer(&*store, &folder).await?;
-    App::new(config, clock, store, Arc::new(sealer), Shutdown::new())
+    Core::new(config, clock, store, Arc::new(sealer), Shutdown::new())
+        .map(App::new)
         .map_err(|error| Failure::new(error.to_string()))
 }
 

@@ -55,7 +55,7 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
         reasons.push("no room left on the disk of the data folder".into());
     }
     if reasons.is_empty() {
-        return Ok(reply::json(StatusCode::OK, &json!({"status": "ready"}))?);
+        return reply::json(StatusCode::OK, &json!({"status": "ready"}));
     }
     let mut reply = reply::json(
         StatusCode::SERVICE_UNAVAILABLE,

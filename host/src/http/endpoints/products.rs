@@ -74,7 +74,7 @@ pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, Ap
         products: rows(&found, products),
         pagination: pagination(page, size as u64, found.total),
     };
-    Ok(reply::json(StatusCode::OK, &body)?)
+    reply::json(StatusCode::OK, &body)
 }
 
 impl From<SearchError> for ApiError {

@@ -25,5 +25,5 @@ pub fn show(caller: &WorkspaceCaller) -> Result<Reply, ApiError> {
         workspace: workspace.id,
         workspace_name: &workspace.name,
     };
-    Ok(reply::json(StatusCode::OK, &body)?)
+    reply::json(StatusCode::OK, &body)
 }

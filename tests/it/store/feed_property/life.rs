@@ -9,6 +9,7 @@ use std::time::Duration;
 use leadhost::app::App;
 use leadhost::clock::{Clock as _, ManualClock};
 use leadhost::config::Config;
+use leadhost::core::Core;
 use leadhost::domain::key::PlainKey;
 use leadhost::domain::row::Entity;
 use leadhost::http::listen::{self, Addresses};
@@ -218,8 +219,8 @@ impl Host {
         let clock = Arc::clone(&ground.clock);
         let store = ground.open().await;
         let sealer = Arc::new(Sealer::throwaway());
-        let app = App::new(config, clock, store, sealer, Shutdown::new());
-        let app = app.expect("a plugin engine");
+        let core = Core::new(config, clock, store, sealer, Shutdown::new());
+        let app = App::new(core.expect("a plugin engine"));
         let addresses = listen::start(&app.http).await.expect("free ports");
         Self { app, addresses }
     }

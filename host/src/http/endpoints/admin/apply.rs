@@ -30,7 +30,7 @@ pub async fn apply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         .await
         .map_err(ApiError::internal)?
         .map_err(refused)?;
-    Ok(reply::json(StatusCode::OK, &report)?)
+    reply::json(StatusCode::OK, &report)
 }
 
 /// Returns the error for declarations that were not applied.

@@ -176,10 +176,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
             connections.push(shown);
         }
     }
-    Ok(reply::json(
-        StatusCode::OK,
-        &json!({ "connections": connections }),
-    )?)
+    reply::json(StatusCode::OK, &json!({ "connections": connections }))
 }
 
 /// `POST /admin/v1/connections/{id or name}/pause`: stops its fetches. Incoming deliveries are
@@ -193,10 +190,10 @@ pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, 
     let connection = find(&*call.http.core.store, which).await?;
     let pause = request.pause(call.http.core.clock.now());
     set_pause(call, &connection, Some(&pause)).await?;
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "id": connection.id, "paused": true }),
-    )?)
+    )
 }
 
 /// `POST /admin/v1/connections/{id or name}/resume`: continues its fetches, the waiting ones
@@ -208,8 +205,8 @@ pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, 
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
     let connection = find(&*call.http.core.store, which).await?;
     set_pause(call, &connection, None).await?;
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "id": connection.id, "paused": false }),
-    )?)
+    )
 }

@@ -42,7 +42,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     for log in &past.logs {
         logs.push(names.add(log, log.partner_id, log.key_id)?);
     }
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({
             "id": deal,
@@ -52,7 +52,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
             "history": history,
             "logs": logs,
         }),
-    )?)
+    )
 }
 
 /// `DELETE /admin/v1/deals/{id}?workspace=`: removes the deal with its history and notes. Its
@@ -73,7 +73,7 @@ pub async fn remove(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     for workspace in among {
         if store.remove_deal(workspace.id, deal).await? {
             let gone = json!({ "id": deal, "workspace": workspace.slug, "removed": true });
-            return Ok(reply::json(StatusCode::OK, &gone)?);
+            return reply::json(StatusCode::OK, &gone);
         }
     }
     Err(missing())

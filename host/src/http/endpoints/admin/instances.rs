@@ -150,10 +150,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         let templates = instance.templates(store).await?;
         instances.push(shown(&instance, templates.as_ref()));
     }
-    Ok(reply::json(
-        StatusCode::OK,
-        &json!({ "instances": instances }),
-    )?)
+    reply::json(StatusCode::OK, &json!({ "instances": instances }))
 }
 
 /// `GET /admin/v1/instances/{number or name}`: one instance with its templates.
@@ -169,7 +166,7 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
     if let Some(list) = &templates {
         answer["templates"]["list"] = json!(list.templates);
     }
-    Ok(reply::json(StatusCode::OK, &answer)?)
+    reply::json(StatusCode::OK, &answer)
 }
 
 /// `POST /admin/v1/instances/{number or name}/pause`: stops its sending. Messages from partners
@@ -184,10 +181,10 @@ pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, 
     let channel = channel(&*call.http.core.store, which).await?;
     let pause = request.pause(call.http.core.clock.now());
     set_pause(call, &channel, Some(&pause)).await?;
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "id": channel.agent, "paused": true }),
-    )?)
+    )
 }
 
 /// `POST /admin/v1/instances/{number or name}/resume`: sends its messages again, the waiting
@@ -199,10 +196,10 @@ pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, 
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
     let channel = channel(&*call.http.core.store, which).await?;
     set_pause(call, &channel, None).await?;
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "id": channel.agent, "paused": false }),
-    )?)
+    )
 }
 
 /// `POST /admin/v1/instances/{number or name}/sync-templates`: reads the templates from its
@@ -230,5 +227,5 @@ pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<Reply, ApiEr
             channel.name
         )));
     }
-    Ok(reply::json(StatusCode::OK, &summary(&list))?)
+    reply::json(StatusCode::OK, &summary(&list))
 }

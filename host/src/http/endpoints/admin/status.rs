@@ -39,7 +39,7 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
         })
         .collect();
     let (waiting, running) = http.core.plugins.load();
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -55,7 +55,7 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
             "connections": http.core.store.pool(),
             "pluginCalls": { "waiting": waiting, "running": running },
         }),
-    )?)
+    )
 }
 
 /// Returns the freshness of each metric set. If it cannot be read, the rest of the status is

@@ -66,10 +66,7 @@ pub async fn run(
         DealPatched::NoProduct => return Err(missing("Property", wanted.property)),
         DealPatched::NoOwner => return Err(missing("Owner", wanted.owner)),
     };
-    Ok(reply::json(
-        StatusCode::ACCEPTED,
-        &DealPatchAnswer { message },
-    )?)
+    reply::json(StatusCode::ACCEPTED, &DealPatchAnswer { message })
 }
 
 fn missing(what: &str, named: Option<String>) -> ApiError {

@@ -26,5 +26,5 @@ pub async fn run(call: &Call<'_>, caller: &PartnerCaller, deal: &str) -> Result<
         .deals(caller.scope(), &filter, 1)
         .await?;
     let deal = found.deals.pop().ok_or_else(not_found)?;
-    Ok(reply::json(StatusCode::OK, &deal)?)
+    reply::json(StatusCode::OK, &deal)
 }

@@ -97,9 +97,7 @@ pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Repl
     let address = super::address(connection)?;
     let answered = match take(call, address.clone(), body).await {
         Ok((_, Some(reply))) => Ok(filled(reply)),
-        Ok((outcome, None)) => {
-            reply::json(StatusCode::OK, &answer(outcome)).map_err(ApiError::from)
-        }
+        Ok((outcome, None)) => reply::json(StatusCode::OK, &answer(outcome)),
         Err(error) => Err(error),
     };
     // A page may read a refusal too.

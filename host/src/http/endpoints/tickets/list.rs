@@ -57,14 +57,14 @@ pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiEr
         cursor.encode()
     });
     let count = tickets.len();
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &TicketsPage {
             tickets,
             next_cursor,
             count,
         },
-    )?)
+    )
 }
 
 /// Returns the status as cursors contain it.

@@ -46,7 +46,7 @@ pub async fn run(
     match desk::patch(&call.http.pipeline, patch).await? {
         TicketPatched::Done { .. } => {
             let ticket = view(call, caller, ticket).await?;
-            Ok(reply::json(StatusCode::OK, &ticket)?)
+            reply::json(StatusCode::OK, &ticket)
         }
         TicketPatched::NoTicket => Err(not_found()),
         TicketPatched::NoOwner => Err(ApiError::NotFound(format!(

@@ -35,8 +35,8 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         erasure.remaining = std::mem::take(&mut erasure.remaining).told();
     }
     let next = last_of_full(&erasures, filter.limit).map(|erasure| erasure.id);
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "erasures": erasures, "next": next }),
-    )?)
+    )
 }

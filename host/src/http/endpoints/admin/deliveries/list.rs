@@ -25,10 +25,10 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         .iter()
         .map(|delivery| channels.shown(delivery))
         .collect::<Result<_, _>>()?;
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "deliveries": shown, "next": next }),
-    )?)
+    )
 }
 
 async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {

@@ -44,10 +44,10 @@ pub async fn replay(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, Ap
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "id": outcome.delivery, "status": outcome.status, "items": outcome.items }),
-    )?)
+    )
 }
 
 fn refusal(error: ReplayError) -> ApiError {

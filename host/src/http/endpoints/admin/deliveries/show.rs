@@ -26,7 +26,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
         .await?
         .ok_or_else(|| ApiError::NotFound(format!("There is no delivery `{id}`.")))?;
     let channels = Channels::load(&*call.http.core.store).await?;
-    Ok(reply::json(StatusCode::OK, &shown(&delivery, &channels)?)?)
+    reply::json(StatusCode::OK, &shown(&delivery, &channels)?)
 }
 
 fn shown(delivery: &DeliveryDetail, channels: &Channels) -> Result<Value, ApiError> {

@@ -42,13 +42,13 @@ pub async fn rebuild(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         begun.insert(set.as_str().to_owned(), json!(count));
     }
     fleet::tell(&call.http.pipeline, Announcement::Analytics).await;
-    Ok(reply::json(
+    reply::json(
         StatusCode::ACCEPTED,
         &json!({
             "workspace": workspace.map(|workspace| workspace.slug),
             "begun": begun,
         }),
-    )?)
+    )
 }
 
 fn unknown(text: &str) -> ApiError {

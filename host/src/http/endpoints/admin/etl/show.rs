@@ -42,12 +42,12 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
         set["cubesMaking"] = json!(status.cubes_making);
         sets.push(set);
     }
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({
             "tzdata": zone::tzdata(),
             "refreshSeconds": http.core.config.analytics.refresh_seconds,
             "metricSets": sets,
         }),
-    )?)
+    )
 }

@@ -58,7 +58,7 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         now,
     );
     answer["key"] = plain.reveal().into();
-    Ok(reply::json(StatusCode::CREATED, &answer)?)
+    reply::json(StatusCode::CREATED, &answer)
 }
 
 /// Resolves the scope of a key: checks which names a key of this kind requires and forbids.

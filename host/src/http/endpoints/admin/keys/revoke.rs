@@ -34,8 +34,5 @@ pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> Result<R
         return Err(missing());
     }
     fleet::tell(&call.http.pipeline, Announcement::Keys).await;
-    Ok(reply::json(
-        StatusCode::OK,
-        &json!({ "id": key, "revoked": true }),
-    )?)
+    reply::json(StatusCode::OK, &json!({ "id": key, "revoked": true }))
 }

@@ -19,10 +19,10 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let filter = filter(call).await?;
     let messages = call.http.core.store.outbox(&filter).await?;
     let next = last_of_full(&messages, filter.limit).map(|message| message.id);
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "messages": messages, "next": next }),
-    )?)
+    )
 }
 
 async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {

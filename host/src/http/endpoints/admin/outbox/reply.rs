@@ -45,7 +45,7 @@ pub async fn reply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         }
     };
     let outcome = play(call, &channel, event).await?;
-    Ok(reply::json(StatusCode::OK, &played(&outcome))?)
+    reply::json(StatusCode::OK, &played(&outcome))
 }
 
 async fn to_message(

@@ -51,10 +51,10 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, A
     match http.core.writer.submit(write).await? {
         Written::Message(outcome) => {
             http.pipeline.wake();
-            Ok(reply::json(
+            reply::json(
                 StatusCode::OK,
                 &json!({ "id": outcome.message, "state": outcome.state }),
-            )?)
+            )
         }
         _ => Err(ApiError::conflict(format!(
             "Message {} is {}: only a message with an unknown outcome can be resolved.",

@@ -44,10 +44,7 @@ pub async fn activate(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    Ok(reply::json(
-        StatusCode::OK,
-        &activated(call.http, &activation).await?,
-    )?)
+    reply::json(StatusCode::OK, &activated(call.http, &activation).await?)
 }
 
 /// Returns the one stored digest of this plugin with this beginning.

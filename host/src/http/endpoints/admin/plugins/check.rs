@@ -22,7 +22,7 @@ pub async fn check(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Resul
     let http = Arc::clone(call.http);
     let origin = Origin::upload(caller.key());
     let report = while_wanted(call, deploy::check(&http.pipeline, wasm, origin)).await?;
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({
             "name": report.description.name,
@@ -34,5 +34,5 @@ pub async fn check(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Resul
             "publisher": report.publisher,
             "concerns": report.concerns,
         }),
-    )?)
+    )
 }

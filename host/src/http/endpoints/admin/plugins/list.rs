@@ -65,10 +65,10 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         })
         .collect();
     let refusals = store.refusals().await?;
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "plugins": plugins, "refusals": refusals, "hosts": hosts }),
-    )?)
+    )
 }
 
 /// Returns the names of connections by id, as `leadhost connection list` shows them.

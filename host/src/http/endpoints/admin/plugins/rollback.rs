@@ -24,8 +24,5 @@ pub async fn roll_back(call: &Call<'_>, name: &str) -> Result<Reply, ApiError> {
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    Ok(reply::json(
-        StatusCode::OK,
-        &activated(call.http, &activation).await?,
-    )?)
+    reply::json(StatusCode::OK, &activated(call.http, &activation).await?)
 }

@@ -50,5 +50,5 @@ pub async fn upload(
             "active": false,
         }),
     };
-    Ok(reply::json(StatusCode::CREATED, &answer)?)
+    reply::json(StatusCode::CREATED, &answer)
 }

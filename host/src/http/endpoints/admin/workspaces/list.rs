@@ -15,10 +15,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut workspaces = call.http.core.store.workspaces().await?;
     workspaces.sort_by(|one, other| one.slug.cmp(&other.slug));
     let shown: Vec<_> = workspaces.iter().map(shown).collect();
-    Ok(reply::json(
-        StatusCode::OK,
-        &json!({ "workspaces": shown }),
-    )?)
+    reply::json(StatusCode::OK, &json!({ "workspaces": shown }))
 }
 
 fn shown(workspace: &Workspace) -> Value {

@@ -24,10 +24,10 @@ use crate::pipeline::apply::{Part, apply_part};
 pub async fn get(call: &Call<'_>, which: &str, part: Part) -> Result<Reply, ApiError> {
     let workspace = find(&*call.http.core.store, which).await?;
     let list = list(call, &workspace, part).await?;
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "workspace": workspace.slug, part.name(): list }),
-    )?)
+    )
 }
 
 /// # Errors
@@ -54,10 +54,10 @@ pub async fn put(
         .await
         .map_err(ApiError::internal)?
         .map_err(apply::refused)?;
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "workspace": slug, "dryRun": dry_run, "changes": changes }),
-    )?)
+    )
 }
 
 async fn list(call: &Call<'_>, workspace: &Workspace, part: Part) -> Result<Vec<Value>, ApiError> {

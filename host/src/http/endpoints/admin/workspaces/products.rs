@@ -37,7 +37,7 @@ pub async fn import(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply,
         .core
         .spawn(async move { run(&http, &workspace, format, replace, body).await });
     let report = report.await.map_err(ApiError::internal)??;
-    Ok(reply::json(StatusCode::OK, &report)?)
+    reply::json(StatusCode::OK, &report)
 }
 
 /// `DELETE /admin/v1/workspaces/{id}/products/{externalId}`: removes a product. Searches no
@@ -57,10 +57,10 @@ pub async fn remove(call: &Call<'_>, which: &str, external_id: &str) -> Result<R
             workspace.slug
         )));
     }
-    Ok(reply::json(
+    reply::json(
         StatusCode::OK,
         &json!({ "workspace": workspace.slug, "externalId": external_id, "removed": true }),
-    )?)
+    )
 }
 
 fn format(headers: &HeaderMap) -> Result<Format, ApiError> {

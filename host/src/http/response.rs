@@ -1,0 +1,34 @@
+//! An answer and its plain builders. An answer is bounded, whatever it contains.
+
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+
+use super::payload::Payload;
+
+pub type Reply = Response<Payload>;
+
+pub const JSON: &str = "application/json; charset=utf-8";
+
+pub fn text(status: StatusCode, body: impl Into<Bytes>) -> Reply {
+    bytes_of(status, "text/plain; charset=utf-8", body)
+}
+
+pub fn empty(status: StatusCode) -> Reply {
+    let mut reply = Response::new(Payload::default());
+    *reply.status_mut() = status;
+    reply
+}
+
+pub fn bytes_of(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
+    with_payload(status, content_type, Payload::whole(body))
+}
+
+pub fn with_payload(status: StatusCode, content_type: &'static str, payload: Payload) -> Reply {
+    let mut reply = Response::new(payload);
+    *reply.status_mut() = status;
+    reply
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    reply
+}
