@@ -4,6 +4,7 @@
 //!
 //! Direction of imports: `cli -> app -> http -> pipeline -> core -> store, plugin, egress -> domain`.
 
+pub mod admin_api;
 pub mod app;
 pub mod cli;
 pub mod clock;

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module of the host, and those that it may import. A module comes after all of these.
-const MODULES: [(&str, &[&str]); 17] = [
+const MODULES: [(&str, &[&str]); 18] = [
     ("domain", &[]),
+    ("admin_api", &["domain"]),
     ("limits", &["domain"]),
     ("config", &["domain"]),
     ("clock", &["domain"]),
@@ -56,6 +57,7 @@ const MODULES: [(&str, &[&str]); 17] = [
     (
         "http",
         &[
+            "admin_api",
             "clock",
             "config",
             "core",
@@ -73,6 +75,7 @@ const MODULES: [(&str, &[&str]); 17] = [
     (
         "cli",
         &[
+            "admin_api",
             "app",
             "clock",
             "config",

@@ -12,6 +12,8 @@ use leadhost::domain::key::PlainKey;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
+use crate::described;
+
 /// A request under construction.
 #[derive(Clone)]
 pub struct Ask {
@@ -20,6 +22,8 @@ pub struct Ask {
     target: String,
     headers: HeaderMap,
     body: Bytes,
+    /// Whether the answer has to be as the document of the admin API says.
+    described: bool,
 }
 
 /// An answer.
@@ -38,7 +42,17 @@ impl Ask {
             target: target.to_owned(),
             headers: HeaderMap::new(),
             body: Bytes::new(),
+            described: false,
         }
+    }
+
+    /// A request to the admin API: its answer is compared with the OpenAPI document.
+    pub fn admin(to: SocketAddr, method: Method, target: &str) -> Self {
+        Self {
+            described: true,
+            ..Self::new(to, method, target)
+        }
+        .header("host", &to.to_string())
     }
 
     pub fn header(mut self, name: &str, value: &str) -> Self {
@@ -86,7 +100,7 @@ impl Ask {
             .ok()?;
         let connection = tokio::spawn(connection);
         let mut request = Request::builder()
-            .method(self.method)
+            .method(self.method.clone())
             .uri(&self.target)
             .body(Full::new(self.body))
             .expect("a request");
@@ -100,11 +114,15 @@ impl Ask {
         let body = body.collect().await.ok()?.to_bytes();
         drop(sender);
         connection.abort();
-        Some(Answer {
+        let answer = Answer {
             status: head.status.as_u16(),
             headers: head.headers,
             body,
-        })
+        };
+        if self.described {
+            described::check(self.method.as_str(), &self.target, &answer);
+        }
+        Some(answer)
     }
 }
 

@@ -129,8 +129,7 @@ impl Host {
     /// A request to the admin API.
     pub fn admin(&self, method: &str, target: &str) -> Ask {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
-        Ask::new(self.addresses.admin, method, target)
-            .header("host", &self.addresses.admin.to_string())
+        Ask::admin(self.addresses.admin, method, target)
     }
 
     /// A plain connection to the gateway.

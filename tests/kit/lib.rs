@@ -7,6 +7,7 @@
 
 pub mod client;
 pub mod components;
+mod described;
 pub mod figures;
 pub mod graph;
 pub mod guests;

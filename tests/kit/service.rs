@@ -151,7 +151,11 @@ impl Service {
     pub fn ask(&self, surface: &str, method: &str, target: &str) -> Ask {
         let address = self.addresses[surface].as_str().expect("a surface");
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
-        Ask::new(address.parse().expect("an address"), method, target).header("host", address)
+        let to = address.parse().expect("an address");
+        if surface == "admin" {
+            return Ask::admin(to, method, target);
+        }
+        Ask::new(to, method, target).header("host", address)
     }
 
     /// The address of one of its surfaces: `gateway`, `data` or `admin`.

@@ -2,6 +2,7 @@
 //! so a command needs no arguments on the service's own machine. The API is plain HTTP and meant
 //! for loopback.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +13,8 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
@@ -142,6 +145,36 @@ fn find_key(given: Option<&str>, folder: &Path) -> Result<PlainKey, Failure> {
         .map_err(|why| Failure::new(format!("the value of {origin} is not an admin key: {why}")))
 }
 
+/// A successful answer of the service.
+#[derive(Debug)]
+pub struct Answer<T> {
+    pub content: T,
+    /// The same as it was sent, with keys that this program does not know.
+    pub json: Value,
+}
+
+impl Answer<Value> {
+    /// What a command composes from several answers.
+    pub fn composed(json: Value) -> Self {
+        let content = json.clone();
+        Self { content, json }
+    }
+}
+
+impl<T> Deref for Answer<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.content
+    }
+}
+
+fn written(body: &impl Serialize) -> Result<Bytes, Failure> {
+    serde_json::to_vec(body)
+        .map(Bytes::from)
+        .map_err(|error| Failure::new(format!("cannot write the request: {error}")))
+}
+
 /// An answer of the service with an error status.
 #[derive(Debug)]
 pub struct Refusal {
@@ -176,80 +209,91 @@ impl Client {
     }
 
     /// Prints the answer as JSON with `--json`, otherwise through `show`.
-    pub fn print(&self, answer: &Value, show: impl FnOnce(&Value)) {
+    pub fn print<T>(&self, answer: &Answer<T>, show: impl FnOnce(&T)) {
         if self.json {
-            say_json(answer);
+            say_json(&answer.json);
         } else {
-            show(answer);
+            show(&answer.content);
         }
     }
 
-    pub async fn get(&self, path: &str) -> Result<Value, Failure> {
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<Answer<T>, Failure> {
         self.ask(Method::GET, path, "application/json", Bytes::new())
             .await?
             .map_err(Failure::from)
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+    pub async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Answer<T>, Failure> {
         self.try_post(path, body).await?.map_err(Failure::from)
     }
 
     /// Like `post`, but returns the service's refusal to the caller.
-    pub async fn try_post(
+    pub async fn try_post<T: DeserializeOwned>(
         &self,
         path: &str,
-        body: &Value,
-    ) -> Result<Result<Value, Refusal>, Failure> {
-        let body = Bytes::from(body.to_string());
-        self.ask(Method::POST, path, "application/json", body).await
+        body: &impl Serialize,
+    ) -> Result<Result<Answer<T>, Refusal>, Failure> {
+        self.ask(Method::POST, path, "application/json", written(body)?)
+            .await
     }
 
-    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        let body = Bytes::from(body.to_string());
-        self.ask(Method::PUT, path, "application/json", body)
+    pub async fn put<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Answer<T>, Failure> {
+        self.ask(Method::PUT, path, "application/json", written(body)?)
             .await?
             .map_err(Failure::from)
     }
 
-    pub async fn post_wasm(
+    pub async fn post_wasm<T: DeserializeOwned>(
         &self,
         path: &str,
         wasm: Vec<u8>,
-    ) -> Result<Result<Value, Refusal>, Failure> {
+    ) -> Result<Result<Answer<T>, Refusal>, Failure> {
         self.ask(Method::POST, path, "application/wasm", Bytes::from(wasm))
             .await
     }
 
     /// Streams a body of any length, without a timeout.
-    pub async fn put_stream<B>(
+    pub async fn put_stream<T, B>(
         &self,
         path: &str,
         content_type: &str,
         body: B,
-    ) -> Result<Result<Value, Refusal>, Failure>
+    ) -> Result<Result<Answer<T>, Refusal>, Failure>
     where
+        T: DeserializeOwned,
         B: Body<Data = Bytes, Error = std::io::Error> + Send + Unpin + 'static,
     {
         self.exchange(Method::PUT, path, content_type, body).await
     }
 
-    pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
+    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<Answer<T>, Failure> {
         self.try_delete(path).await?.map_err(Failure::from)
     }
 
     /// Like `delete`, but returns the service's refusal to the caller.
-    pub async fn try_delete(&self, path: &str) -> Result<Result<Value, Refusal>, Failure> {
+    pub async fn try_delete<T: DeserializeOwned>(
+        &self,
+        path: &str,
+    ) -> Result<Result<Answer<T>, Refusal>, Failure> {
         self.ask(Method::DELETE, path, "application/json", Bytes::new())
             .await
     }
 
-    async fn ask(
+    async fn ask<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
         content_type: &str,
         body: Bytes,
-    ) -> Result<Result<Value, Refusal>, Failure> {
+    ) -> Result<Result<Answer<T>, Refusal>, Failure> {
         let body = Full::new(body);
         tokio::time::timeout(PATIENCE, self.exchange(method, path, content_type, body))
             .await
@@ -263,14 +307,15 @@ impl Client {
             })?
     }
 
-    async fn exchange<B>(
+    async fn exchange<T, B>(
         &self,
         method: Method,
         path: &str,
         content_type: &str,
         body: B,
-    ) -> Result<Result<Value, Refusal>, Failure>
+    ) -> Result<Result<Answer<T>, Refusal>, Failure>
     where
+        T: DeserializeOwned,
         B: Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
@@ -311,7 +356,17 @@ impl Client {
             .to_bytes();
         let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         if status.is_success() {
-            return Ok(Ok(body));
+            let content = T::deserialize(&body).map_err(|error| {
+                Failure::new(format!(
+                    "the service at {} answered what this command does not understand: {error}",
+                    self.address
+                ))
+                .hint("use the `leadhost` program of the service's version")
+            })?;
+            return Ok(Ok(Answer {
+                content,
+                json: body,
+            }));
         }
         let message = ["error", "message"]
             .iter()

@@ -1,12 +1,13 @@
 //! `leadhost connection`.
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::admin_api::connections::{ConnectionPaused, ConnectionView, Connections, PauseRequest};
 use crate::cli::client::{Reach, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{cell, table};
+use crate::cli::table::{list, table};
 
 #[derive(Subcommand)]
 pub enum Connection {
@@ -43,22 +44,21 @@ impl List {
     }
 }
 
-fn show(answer: &Value) {
-    let rows: Vec<Vec<String>> = answer["connections"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn show(answer: &Connections) {
+    let rows: Vec<Vec<String>> = answer
+        .connections
+        .iter()
         .map(|connection| {
-            let state = match &connection["paused"] {
-                Value::Null => "running".to_owned(),
-                pause => format!("paused: {}", cell(&pause["reason"])),
+            let state = match &connection.paused {
+                None => "running".to_owned(),
+                Some(pause) => format!("paused: {}", pause.reason),
             };
             vec![
-                cell(&connection["name"]),
-                cell(&connection["workspace"]),
-                cell(&connection["plugin"]),
-                format!("/ingest-lead/{}", cell(&connection["id"])),
-                cell(&connection["secrets"]),
+                connection.name.clone(),
+                connection.workspace.clone(),
+                connection.plugin.clone(),
+                format!("/ingest-lead/{}", connection.id),
+                list(&connection.bound.secrets),
                 senders(connection),
                 state,
             ]
@@ -79,14 +79,13 @@ fn show(answer: &Value) {
 }
 
 /// Returns who may send, and the secrets that the plugin's replies may contain.
-fn senders(connection: &Value) -> String {
-    let senders = cell(&connection["senders"]);
-    match connection["replySecrets"].as_array() {
-        Some(told) if !told.is_empty() => format!(
-            "{senders}; replies may contain {}",
-            cell(&connection["replySecrets"])
-        ),
-        _ => senders,
+fn senders(connection: &ConnectionView) -> String {
+    let senders = connection.senders.as_str();
+    let told = &connection.bound.reply_secrets;
+    if told.is_empty() {
+        senders.to_owned()
+    } else {
+        format!("{senders}; replies may contain {}", list(told))
     }
 }
 
@@ -106,9 +105,14 @@ impl Pause {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/connections/{}/pause", encoded(&self.connection));
         let answer = client
-            .post(&path, &json!({ "reason": self.reason }))
+            .post(
+                &path,
+                &PauseRequest {
+                    reason: self.reason,
+                },
+            )
             .await?;
-        client.print(&answer, |_| {
+        client.print(&answer, |_: &ConnectionPaused| {
             say(&format!(
                 "The fetches of {} are paused; deliveries are accepted and wait.",
                 self.connection
@@ -131,7 +135,7 @@ impl Resume {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/connections/{}/resume", encoded(&self.connection));
         let answer = client.post(&path, &json!({})).await?;
-        client.print(&answer, |_| {
+        client.print(&answer, |_: &ConnectionPaused| {
             say(&format!("The fetches of {} are resumed.", self.connection));
         });
         Ok(())

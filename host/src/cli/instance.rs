@@ -1,12 +1,16 @@
 //! `leadhost instance`.
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::admin_api::connections::PauseRequest;
+use crate::admin_api::instances::{
+    ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
+};
 use crate::cli::client::{Reach, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{cell, safe, table, time};
+use crate::cli::table::{list, optional, safe, seconds, table};
 
 #[derive(Subcommand)]
 pub enum Instance {
@@ -49,20 +53,19 @@ impl List {
     }
 }
 
-fn show_all(answer: &Value) {
-    let rows: Vec<Vec<String>> = answer["instances"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn show_all(answer: &Instances) {
+    let rows: Vec<Vec<String>> = answer
+        .instances
+        .iter()
         .map(|instance| {
             vec![
-                cell(&instance["id"]),
-                cell(&instance["name"]),
-                cell(&instance["workspace"]),
-                cell(&instance["number"]),
-                cell(&instance["adapter"]),
-                cell(&instance["webhook"]),
-                templates(&instance["templates"]),
+                instance.id.to_string(),
+                instance.name.clone(),
+                instance.workspace.clone(),
+                optional(instance.number.as_ref()),
+                optional(instance.adapter.as_ref()),
+                optional(instance.webhook.as_ref()),
+                templates(templates_of(instance)),
                 state(instance),
             ]
         })
@@ -82,26 +85,27 @@ fn show_all(answer: &Value) {
     ));
 }
 
+fn templates_of(instance: &InstanceView) -> Option<&Templates> {
+    instance.settings.as_ref()?.templates.as_ref()
+}
+
 /// Returns the number of approved templates as text, such as `2 of 3`.
-fn templates(summary: &Value) -> String {
-    if summary["unlisted"] == true {
-        "not listed".to_owned()
-    } else if summary["syncedAt"].is_null() {
-        "-".to_owned()
-    } else {
-        let counted = format!("{} of {}", summary["approved"], summary["count"]);
-        match summary["error"].as_str() {
-            Some(_) => format!("{counted} (stale)"),
-            None => counted,
+fn templates(summary: Option<&Templates>) -> String {
+    match summary {
+        Some(list) if list.unlisted => "not listed".to_owned(),
+        Some(list) if list.synced_at.is_some() => {
+            let stale = if list.error.is_some() { " (stale)" } else { "" };
+            format!("{} of {}{stale}", list.approved, list.count)
         }
+        _ => "-".to_owned(),
     }
 }
 
-fn state(instance: &Value) -> String {
-    match (&instance["adapter"], &instance["paused"]) {
-        (Value::Null, _) => "-".to_owned(),
-        (_, Value::Null) => "running".to_owned(),
-        (_, pause) => format!("paused: {}", cell(&pause["reason"])),
+fn state(instance: &InstanceView) -> String {
+    match (&instance.adapter, &instance.paused) {
+        (None, _) => "-".to_owned(),
+        (_, None) => "running".to_owned(),
+        (_, Some(pause)) => format!("paused: {}", pause.reason),
     }
 }
 
@@ -123,48 +127,56 @@ impl Show {
     }
 }
 
-fn show(instance: &Value) {
-    let list = &instance["templates"];
+fn show(instance: &InstanceView) {
+    let settings = instance.settings.as_ref();
+    let listed = templates_of(instance);
+    let after = |seconds: fn(&ChannelSettings) -> i64| optional(settings.map(seconds).map(span));
     let facts = [
-        ("instance", cell(&instance["id"])),
-        ("name", cell(&instance["name"])),
-        ("workspace", cell(&instance["workspace"])),
-        ("number", cell(&instance["number"])),
-        ("kind", cell(&instance["kind"])),
-        ("channel", cell(&instance["channel"])),
-        ("adapter", cell(&instance["adapter"])),
-        ("webhooks", cell(&instance["webhook"])),
-        ("routes", routes(&instance["routes"])),
-        ("secrets", cell(&instance["secrets"])),
-        ("unanswered", seconds(&instance["unansweredAfterSeconds"])),
-        ("closes after", seconds(&instance["idleAfterSeconds"])),
-        ("keeps for", seconds(&instance["keepForSeconds"])),
-        ("language", cell(&instance["language"])),
+        ("instance", instance.id.to_string()),
+        ("name", instance.name.clone()),
+        ("workspace", instance.workspace.clone()),
+        ("number", optional(instance.number.as_ref())),
+        ("kind", instance.kind.as_str().to_owned()),
+        ("channel", optional(instance.channel.as_ref())),
+        ("adapter", optional(instance.adapter.as_ref())),
+        ("webhooks", optional(instance.webhook.as_ref())),
+        ("routes", optional(settings.and_then(routes))),
+        (
+            "secrets",
+            list(settings.iter().flat_map(|settings| &settings.bound.secrets)),
+        ),
+        ("unanswered", after(|one| one.unanswered_after_seconds)),
+        ("closes after", after(|one| one.idle_after_seconds)),
+        ("keeps for", after(|one| one.keep_for_seconds)),
+        ("language", optional(settings.map(|one| &one.language))),
         ("sending", state(instance)),
-        ("templates", templates(list)),
-        ("synced at", time(&list["syncedAt"])),
-        ("list error", cell(&list["error"])),
+        ("templates", templates(listed)),
+        (
+            "synced at",
+            optional(listed.and_then(|list| list.synced_at).map(seconds)),
+        ),
+        (
+            "list error",
+            optional(listed.and_then(|list| list.error.as_ref())),
+        ),
     ];
     for (name, value) in facts {
         if value != "-" {
             say(&format!("{name:<13} {}", safe(&value)));
         }
     }
-    let rows: Vec<Vec<String>> = list["list"]
-        .as_array()
+    let rows: Vec<Vec<String>> = listed
+        .and_then(|list| list.list.as_ref())
         .into_iter()
         .flatten()
         .map(|template| {
             vec![
-                cell(&template["name"]),
-                cell(&template["language"]),
-                cell(&template["status"]),
-                template["placeholders"]
-                    .as_array()
-                    .map_or(0, Vec::len)
-                    .to_string(),
-                cell(&template["text"]),
-                cell(&template["reason"]),
+                template.name.clone(),
+                template.language.clone(),
+                template.status.clone(),
+                template.placeholders.len().to_string(),
+                template.text.clone(),
+                template.reason.clone(),
             ]
         })
         .collect();
@@ -184,26 +196,21 @@ fn show(instance: &Value) {
     }
 }
 
-fn routes(routes: &Value) -> String {
+fn routes(settings: &ChannelSettings) -> Option<String> {
+    let routes = settings.bound.routes.iter();
     let routes: Vec<_> = routes
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, values)| format!("{name} {}", cell(values)))
+        .map(|(name, values)| format!("{name} {}", list(values)))
         .collect();
-    if routes.is_empty() {
-        "-".to_owned()
-    } else {
-        routes.join("; ")
-    }
+    (!routes.is_empty()).then(|| routes.join("; "))
 }
 
-fn seconds(value: &Value) -> String {
-    match value.as_i64() {
-        Some(seconds) if seconds % 86_400 == 0 => format!("{} d", seconds / 86_400),
-        Some(seconds) if seconds % 3_600 == 0 => format!("{} h", seconds / 3_600),
-        Some(seconds) => format!("{seconds} s"),
-        None => "-".to_owned(),
+fn span(seconds: i64) -> String {
+    if seconds % 86_400 == 0 {
+        format!("{} d", seconds / 86_400)
+    } else if seconds % 3_600 == 0 {
+        format!("{} h", seconds / 3_600)
+    } else {
+        format!("{seconds} s")
     }
 }
 
@@ -223,9 +230,14 @@ impl Pause {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/instances/{}/pause", encoded(&self.instance));
         let answer = client
-            .post(&path, &json!({ "reason": self.reason }))
+            .post(
+                &path,
+                &PauseRequest {
+                    reason: self.reason,
+                },
+            )
             .await?;
-        client.print(&answer, |_| {
+        client.print(&answer, |_: &InstancePaused| {
             say(&format!(
                 "{} sends nothing now; messages are accepted and wait, webhooks are accepted.",
                 self.instance
@@ -248,7 +260,7 @@ impl Resume {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/instances/{}/resume", encoded(&self.instance));
         let answer = client.post(&path, &json!({})).await?;
-        client.print(&answer, |_| {
+        client.print(&answer, |_: &InstancePaused| {
             say(&format!("{} sends again.", self.instance));
         });
         Ok(())
@@ -275,7 +287,7 @@ impl SyncTemplates {
             say(&format!(
                 "Approved templates of {}: {}.",
                 self.instance,
-                templates(summary)
+                templates(Some(summary))
             ));
         });
         Ok(())

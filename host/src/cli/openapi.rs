@@ -1,6 +1,6 @@
 //! `leadhost openapi`: prints the OpenAPI document of the gateway and the data API, as
-//! `/openapi.json` serves it when both share one address; with `--rows` it prints the schemas of
-//! the rows that the data API returns, by name.
+//! `/openapi.json` serves it when both share one address; with `--admin`, that of the admin API;
+//! with `--rows`, the schemas of the rows that the data API returns, by name.
 
 use super::failure::Failure;
 use super::output::say;
@@ -12,6 +12,9 @@ pub struct Openapi {
     /// Print the JSON Schemas of rows instead, as one object keyed by name
     #[arg(long)]
     rows: bool,
+    /// Print the document of the admin API instead
+    #[arg(long, conflicts_with = "rows")]
+    admin: bool,
 }
 
 impl Openapi {
@@ -20,7 +23,11 @@ impl Openapi {
             let rows = serde_json::Value::Object(openapi::rows());
             say(&rows.to_string());
         } else {
-            say(openapi::text(Surface::Both).trim_end());
+            let surface = match self.admin {
+                true => Surface::Admin,
+                false => Surface::Both,
+            };
+            say(openapi::text(surface).trim_end());
         }
         Ok(())
     }

@@ -1,9 +1,12 @@
 //! Aligned columns for people. Control characters in values are escaped: a lead's name may contain
 //! some that move the terminal's cursor.
 
+use std::fmt::Display;
+
 use serde_json::Value;
 
 use crate::domain::text::written_out;
+use crate::domain::time::Micros;
 
 /// Formats rows under headings, with columns two spaces apart; the last column is not padded.
 pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
@@ -39,6 +42,28 @@ pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
 /// Returns the text on one line, with control characters escaped.
 pub fn safe(text: &str) -> String {
     written_out(text, &[]).into_owned()
+}
+
+/// Formats a value that may be missing: a missing one as a dash.
+pub fn optional(value: Option<impl Display>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+/// Formats values with commas between them: none as a dash.
+pub fn list(values: impl IntoIterator<Item = impl Display>) -> String {
+    let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+    optional((!values.is_empty()).then(|| values.join(", ")))
+}
+
+/// Formats a time to the second.
+pub fn seconds(time: Micros) -> String {
+    let text = time.to_string();
+    format!("{}Z", &text[..text.len() - ".000000Z".len()])
+}
+
+/// Returns the first twelve characters of a digest.
+pub fn start_of(digest: &str) -> String {
+    digest.chars().take(12).collect()
 }
 
 /// Formats a field as a cell: text as it is, a missing value as a dash.

@@ -255,7 +255,7 @@ pub struct ContactChange {
 }
 
 /// A placeholder that a send must fill.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Placeholder {
     /// `header`, `body`, `button`.
     pub component: String,
@@ -268,7 +268,7 @@ pub struct Placeholder {
 }
 
 /// A template as an instance's provider lists it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Template {
     pub name: String,
     pub language: String,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::exchange::SenderCheck;
 use super::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
@@ -146,7 +147,7 @@ pub struct Greeting {
     pub transfer: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Pause {
     #[serde(skip)]
     pub since: Micros,
@@ -154,7 +155,7 @@ pub struct Pause {
 }
 
 /// A host that the calls of a connection may reach.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AllowedHost {
     /// `https` or `http`.
     pub scheme: String,

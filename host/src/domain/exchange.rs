@@ -128,7 +128,7 @@ words! {
 }
 
 /// The location of a value in a delivery.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Location {
     pub place: Place,
     pub name: String,
@@ -190,7 +190,7 @@ words! {
 }
 
 /// A part of the signed message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SignedPart {
     pub kind: SignedKind,
     #[serde(default)]
@@ -198,7 +198,7 @@ pub struct SignedPart {
 }
 
 /// A rule that authenticates the sender of a delivery.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SenderCheck {
     /// The name of the secret.

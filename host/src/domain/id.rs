@@ -170,6 +170,17 @@ impl ConnectionId {
     }
 }
 
+impl utoipa::PartialSchema for ConnectionId {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some(format!("^[0-9A-Za-z]{{{}}}$", Self::LENGTH)))
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for ConnectionId {}
+
 impl fmt::Display for ConnectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

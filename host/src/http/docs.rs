@@ -22,11 +22,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 pub fn document(call: &Call<'_>) -> Reply {
-    static KEPT: [OnceLock<Asset>; 3] = [const { OnceLock::new() }; 3];
+    static KEPT: [OnceLock<Asset>; 4] = [const { OnceLock::new() }; 4];
     let place = match call.surface {
         Surface::Gateway => 0,
         Surface::Data => 1,
-        Surface::Both | Surface::Admin => 2,
+        Surface::Both => 2,
+        Surface::Admin => 3,
     };
     let asset = KEPT[place].get_or_init(|| {
         let text = openapi::text(call.surface);

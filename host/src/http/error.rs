@@ -303,7 +303,8 @@ impl ApiError {
                 status_code: status.as_u16(),
                 message,
             }),
-            Family::Data | Family::Admin => serde_json::to_value(DataError { error: message }),
+            Family::Data => serde_json::to_value(DataError { error: message }),
+            Family::Admin => serde_json::to_value(AdminError { error: message }),
         };
         body.expect("texts and numbers are JSON")
     }
@@ -399,6 +400,13 @@ pub struct NotificationError<'a> {
 /// An error of the data API.
 #[derive(Serialize, ToSchema)]
 pub struct DataError<'a> {
+    /// What is wrong, and how to make it right.
+    error: &'a str,
+}
+
+/// An error of the admin API. Some refusals have more fields.
+#[derive(Serialize, ToSchema)]
+pub struct AdminError<'a> {
     /// What is wrong, and how to make it right.
     error: &'a str,
 }

@@ -37,7 +37,7 @@ impl Remove {
             encoded(&self.id),
             query(&[("workspace", self.workspace)])
         );
-        let answer = client.delete(&path).await?;
+        let answer: crate::cli::client::Answer<serde_json::Value> = client.delete(&path).await?;
         client.print(&answer, |_| {
             say(&format!(
                 "Removed deal {}. Its contact and its lead's dedupe key stay.",

@@ -59,7 +59,8 @@ impl Replay {
     async fn one(&self, client: &Client, id: &str) -> Result<(), Failure> {
         let path = format!("/admin/v1/deliveries/{}/replay", encoded(id));
         let options = json!({ "apply": self.apply, "release": self.release });
-        let answer = client.post(&path, &options).await?;
+        let answer: crate::cli::client::Answer<serde_json::Value> =
+            client.post(&path, &options).await?;
         client.print(&answer, |answer| {
             say(&format!(
                 "{}: {}",
@@ -81,7 +82,10 @@ impl Replay {
         for (index, id) in ids.iter().enumerate() {
             progress.update(&format!("replaying {} of {}", index + 1, ids.len()));
             let path = format!("/admin/v1/deliveries/{}/replay", encoded(id));
-            let became = match client.try_post(&path, &options).await? {
+            let became = match client
+                .try_post::<serde_json::Value>(&path, &options)
+                .await?
+            {
                 Ok(answer) => {
                     if client.json() {
                         say(&answer.to_string());
@@ -140,7 +144,7 @@ impl Replay {
                         ("limit", Some("500".to_owned())),
                     ])
                 );
-                let page = client.get(&path).await?;
+                let page: crate::cli::client::Answer<serde_json::Value> = client.get(&path).await?;
                 let found = page["deliveries"].as_array().into_iter().flatten();
                 ids.extend(found.map(|delivery| cell(&delivery["id"])));
                 before = page["next"].as_str().map(str::to_owned);

@@ -46,11 +46,13 @@ impl Rebuild {
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let wanted = json!({ "workspace": self.workspace, "metricSet": self.set });
-        let mut answer = client.post("/admin/v1/etl/rebuilds", &wanted).await?;
+        let mut answer: crate::cli::client::Answer<serde_json::Value> =
+            client.post("/admin/v1/etl/rebuilds", &wanted).await?;
         if self.wait {
             self.wait(&client, &answer).await?;
             // `wait` fails unless the new counts are active.
-            answer["serves"] = json!(true);
+            answer.content["serves"] = json!(true);
+            answer.json["serves"] = json!(true);
         }
         client.print(&answer, |answer| show(answer, self.wait));
         Ok(())

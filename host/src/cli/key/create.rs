@@ -52,7 +52,8 @@ impl Create {
             "label": self.label,
             "expiresDays": self.expires_days,
         });
-        let made = client.post("/admin/v1/keys", &request).await?;
+        let made: crate::cli::client::Answer<serde_json::Value> =
+            client.post("/admin/v1/keys", &request).await?;
         client.print(&made, |made| {
             complain(&format!(
                 "key {} ({}), shown only this once:",

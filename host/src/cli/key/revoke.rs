@@ -18,7 +18,7 @@ impl Revoke {
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let answer = client
-            .delete(&format!("/admin/v1/keys/{}", encoded(&self.id)))
+            .delete::<serde_json::Value>(&format!("/admin/v1/keys/{}", encoded(&self.id)))
             .await?;
         client.print(&answer, |_| {
             say(&format!(

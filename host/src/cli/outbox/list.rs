@@ -31,7 +31,7 @@ impl List {
         let path = format!("/admin/v1/outbox{}", query(&fields));
         let answer = client.get(&path).await?;
         let instances = match messages(&answer).any(waits) {
-            true => client.get("/admin/v1/instances").await?,
+            true => client.get::<Value>("/admin/v1/instances").await?.content,
             false => Value::Null,
         };
         client.print(&answer, |answer| show(answer, &instances));

@@ -32,7 +32,8 @@ impl Resolve {
         } else {
             "give-up"
         };
-        let answer = client.post(&path, &json!({ "verdict": verdict })).await?;
+        let answer: crate::cli::client::Answer<serde_json::Value> =
+            client.post(&path, &json!({ "verdict": verdict })).await?;
         client.print(&answer, |answer| {
             say(&format!(
                 "{} is now {}.",

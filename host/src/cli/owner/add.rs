@@ -26,7 +26,8 @@ impl Add {
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let list = json!([{ "email": self.email, "name": self.name }]);
-        let answer = client.put(&self.of.path(), &list).await?;
+        let answer: crate::cli::client::Answer<serde_json::Value> =
+            client.put(&self.of.path(), &list).await?;
         client.print(&answer, |answer| {
             let change = &answer["changes"][0];
             say(&match change["what"].as_str() {

@@ -7,7 +7,7 @@ use clap::Args;
 use hyper::StatusCode;
 use serde_json::json;
 
-use crate::cli::client::{Reach, encoded};
+use crate::cli::client::{Answer, Reach, encoded};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
@@ -44,11 +44,13 @@ impl Remove {
         }
         let of = format!("/admin/v1/workspaces/{}", encoded(&self.workspace));
         // Fails if there is no such workspace: from here on, a 404 is about a product.
-        client.get(&format!("{of}/owners")).await?;
+        client
+            .get::<serde_json::Value>(&format!("{of}/owners"))
+            .await?;
         let (mut removed, mut unknown) = (Vec::new(), Vec::new());
         for id in wanted {
             let path = format!("{of}/products/{}", encoded(id));
-            match client.try_delete(&path).await? {
+            match client.try_delete::<serde_json::Value>(&path).await? {
                 Ok(_) => {
                     if !client.json() {
                         say(&format!("Removed product {}.", safe(id)));
@@ -64,7 +66,7 @@ impl Remove {
             "removed": removed,
             "unknown": unknown,
         });
-        client.print(&done, |_| {});
+        client.print(&Answer::composed(done), |_| {});
         if unknown.is_empty() {
             return Ok(());
         }

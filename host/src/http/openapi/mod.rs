@@ -8,6 +8,7 @@
 //! examples to a running host. `cargo xtask openapi` writes `docs/openapi.json`, and the
 //! schemas of rows beside it.
 
+mod admin;
 mod analytics;
 mod channels;
 mod deals;
@@ -33,7 +34,7 @@ pub use self::fit::Fit;
 use self::operation::Operation;
 pub use self::rows::rows;
 use self::schemas::Schemas;
-use super::error::{DataError, Family, GatewayError, NotificationError, Problem};
+use super::error::{AdminError, DataError, Family, GatewayError, NotificationError, Problem};
 use super::route::Surface;
 use crate::limits;
 
@@ -51,14 +52,19 @@ pub fn document(surface: Surface) -> Value {
     schemas.answer::<GatewayError<'_>>();
     schemas.answer::<NotificationError<'_>>();
     schemas.answer::<DataError<'_>>();
+    schemas.answer::<AdminError<'_>>();
     schemas.answer::<Problem<'_>>();
+    let (title, about) = match surface {
+        Surface::Admin => ("Leadhost admin API", format!("{ABOUT_ADMIN}\n\n{ABOUT}")),
+        Surface::Gateway | Surface::Data | Surface::Both => ("Leadhost", ABOUT.to_owned()),
+    };
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
-            "title": "Leadhost",
+            "title": title,
             "version": "1.0.0",
             "summary": "Takes leads from any source and sends template messages over any channel.",
-            "description": ABOUT,
+            "description": about,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/", "description": "The address that this document came from."}],
@@ -132,16 +138,21 @@ fn operations(surface: Surface, schemas: &mut Schemas) -> Vec<Operation> {
         all.extend(feeds::operations(schemas));
         all.extend(analytics::operations(schemas));
     }
-    if gateway || data {
-        let family = if gateway {
-            Family::Gateway
-        } else {
-            Family::Data
-        };
-        all.extend(service::operations(family));
+    if surface == Surface::Admin {
+        all.extend(admin::operations(schemas));
     }
+    all.extend(service::operations(match surface {
+        Surface::Gateway | Surface::Both => Family::Gateway,
+        Surface::Data => Family::Data,
+        Surface::Admin => Family::Admin,
+    }));
     all
 }
+
+const ABOUT_ADMIN: &str = "\
+What operators do: the `leadhost` command uses these operations. The address is meant for the service's own machine. \
+It answers requests whose Host header is an IP address, `localhost` or the configured name, and refuses others with 403. \
+A request that is refused names the reason in `error`; some refusals have more fields, which the operation describes.";
 
 const ABOUT: &str = "\
 Leads come in as their sources send them, template messages go out, and a workspace's data is read in pages.
@@ -163,6 +174,17 @@ fn tags() -> Value {
         {"name": "products", "description": "The products that deals are about."},
         {"name": "desk", "description": "The conversations that were handed to agents."},
         {"name": "data", "description": "A workspace's data, for exports and analytics."},
+        {"name": "status", "description": "What the service does, what waits and what is wrong."},
+        {"name": "plugins", "description": "Converters and adapters, their versions and which of them serves."},
+        {"name": "workspaces", "description": "Workspaces, their files, owners, agents and products."},
+        {"name": "keys", "description": "Keys of partners, data clients and operators."},
+        {"name": "connections", "description": "Where sources post to."},
+        {"name": "instances", "description": "Messaging bots and their channels."},
+        {"name": "deliveries", "description": "What sources and providers sent, and what became of it."},
+        {"name": "outbox", "description": "Messages to and from contacts."},
+        {"name": "deals", "description": "Single deals, for support."},
+        {"name": "contacts", "description": "The erasure of personal data."},
+        {"name": "etl", "description": "The jobs that count analytics."},
         {"name": "service", "description": "The service itself."},
     ])
 }
@@ -233,6 +255,12 @@ fn security_schemes() -> Value {
             "scheme": "bearer",
             "bearerFormat": "mk_...",
             "description": "Reads all data of its workspace and of no other. Keep it secret.",
+        },
+        "adminKey": {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "ak_...",
+            "description": "An operator's key. The service writes the first one to `admin.key` in its data folder.",
         },
     })
 }

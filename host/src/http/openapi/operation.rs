@@ -67,13 +67,15 @@ impl Operation {
             whole: json!({"responses": {}}),
         };
         own.whole["security"] = match access {
-            Access::Anyone | Access::AdminKey => json!([]),
+            Access::Anyone => json!([]),
+            Access::AdminKey => json!([{"adminKey": []}]),
             Access::PartnerKey => json!([{"partnerKey": []}]),
             Access::AccessToken => json!([{"accessToken": []}]),
             Access::WorkspaceKey => json!([{"workspaceKey": []}]),
         };
         own.refuses(&[414, 431, 500, 503]).refuses(match access {
-            Access::Anyone | Access::AdminKey => &[],
+            Access::Anyone => &[],
+            Access::AdminKey => &[401, 403, 429],
             Access::PartnerKey | Access::AccessToken => &[401, 429],
             Access::WorkspaceKey => &[401, 429],
         })
@@ -105,6 +107,13 @@ impl Operation {
         let content = json!({"schema": schema, "examples": named(examples)});
         self.takes_content(&json!({"application/json": content}))
             .refuses(&[415])
+    }
+
+    /// Adds a JSON body that may be omitted, with examples by their names.
+    pub fn may_take(mut self, schema: &Value, examples: &[(&str, &str, Value)]) -> Self {
+        self = self.takes(schema, examples);
+        self.whole["requestBody"]["required"] = json!(false);
+        self
     }
 
     pub fn takes_content(mut self, content: &Value) -> Self {
@@ -221,20 +230,21 @@ fn component(family: Family, access: Access, status: u16) -> String {
         .collect();
     // With a workspace key, refusals have the rate headers too.
     match (family, access) {
-        (Family::Data, Access::Anyone) => format!("Open{words}"),
+        (Family::Data | Family::Admin, Access::Anyone) => format!("Open{words}"),
         (Family::Data, _) => format!("Data{words}"),
         // Senders and tokens authenticate in other ways, so their refusals have other messages.
         (Family::Gateway, Access::Anyone) => format!("Sender{words}"),
         (Family::Gateway, Access::AccessToken) => format!("Token{words}"),
         (Family::Notification, _) => format!("Notification{words}"),
-        (Family::Gateway | Family::Admin, _) => format!("Gateway{words}"),
+        (Family::Admin, _) => format!("Admin{words}"),
+        (Family::Gateway, _) => format!("Gateway{words}"),
     }
 }
 
 /// Returns every refusal that operations share.
 pub fn refusals() -> Map<String, Value> {
-    const SHARED: [u16; 15] = [
-        400, 401, 403, 404, 405, 408, 413, 414, 415, 422, 429, 431, 500, 503, 507,
+    const SHARED: [u16; 16] = [
+        400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431, 500, 503, 507,
     ];
     let kinds = [
         (Family::Gateway, Access::PartnerKey),
@@ -243,11 +253,12 @@ pub fn refusals() -> Map<String, Value> {
         (Family::Data, Access::Anyone),
         (Family::Gateway, Access::Anyone),
         (Family::Gateway, Access::AccessToken),
+        (Family::Admin, Access::AdminKey),
     ];
     let mut all = Map::new();
     for (family, access) in kinds {
         for status in SHARED {
-            let said = sentence(status);
+            let said = sentence(family, status);
             let refusal = refusal(family, access, status, said);
             all.insert(component(family, access, status), refusal);
         }
@@ -257,7 +268,9 @@ pub fn refusals() -> Map<String, Value> {
 
 fn refusal(family: Family, access: Access, status: u16, description: &str) -> Value {
     let schema = match family {
-        Family::Gateway | Family::Admin => "GatewayError",
+        Family::Gateway => "GatewayError",
+        Family::Admin if access == Access::AdminKey => "AdminError",
+        Family::Admin => "DataError",
         Family::Notification => "NotificationError",
         Family::Data => "DataError",
     };
@@ -288,7 +301,18 @@ fn refusal(family: Family, access: Access, status: u16, description: &str) -> Va
     })
 }
 
-fn sentence(status: u16) -> &'static str {
+fn sentence(family: Family, status: u16) -> &'static str {
+    if family == Family::Admin {
+        match status {
+            403 => return "The Host header is not one that the admin API answers to.",
+            404 => return "There is nothing of this name or id.",
+            409 => {
+                return "The state does not allow it, or the name matches several. `error` says what to do.";
+            }
+            422 => return "The request is understood and cannot be carried out. `error` says why.",
+            _ => {}
+        }
+    }
     match status {
         400 => "The request is invalid. The message says how to correct it.",
         401 => {

@@ -16,6 +16,10 @@ pub struct Schemas(BTreeMap<String, Value>);
 impl Schemas {
     /// Adds the type of an answer and returns a reference to its schema.
     pub fn answer<T: ToSchema>(&mut self) -> Value {
+        self.add::<T>(true)
+    }
+
+    fn add<T: ToSchema>(&mut self, whole: bool) -> Value {
         let mut found: Vec<(String, RefOr<Schema>)> = Vec::new();
         T::schemas(&mut found);
         found.push((T::name().into_owned(), T::schema()));
@@ -32,10 +36,18 @@ impl Schemas {
             }
             let mut schema = schema.clone();
             tell_in_place(&mut schema, &found);
-            require_all(&mut schema);
+            if whole {
+                require_all(&mut schema);
+            }
             self.0.insert(name.clone(), schema);
         }
         named(&T::name())
+    }
+
+    /// Adds the type of a body and returns a reference to its schema. Unlike in answers, only the
+    /// keys are required that the reader requires.
+    pub fn request<T: ToSchema>(&mut self) -> Value {
+        self.add::<T>(false)
     }
 
     /// Adds a schema as it is written and returns a reference to it.
@@ -84,8 +96,7 @@ fn tell_in_place(schema: &mut Value, found: &BTreeMap<String, Value>) {
                 return;
             }
             let forms = schema["oneOf"].as_array().cloned().unwrap_or_default();
-            if let [null, form] = forms.as_slice()
-                && null["type"] == "null"
+            if let Some(form) = nullable(&forms)
                 && is_scalar(form)
             {
                 let mut whole = form.clone();
@@ -100,8 +111,26 @@ fn tell_in_place(schema: &mut Value, found: &BTreeMap<String, Value>) {
     }
 }
 
+/// Returns the one form beside null.
+fn nullable(forms: &[Value]) -> Option<&Value> {
+    match forms {
+        [null, form] if null["type"] == "null" => Some(form),
+        [form, null] if null["type"] == "null" => Some(form),
+        _ => None,
+    }
+}
+
 /// Makes all keys required: an answer has every key, and null for an unknown value.
 fn require_all(schema: &mut Value) {
+    let parts = schema.get_mut("allOf").and_then(Value::as_array_mut);
+    for part in parts.into_iter().flatten() {
+        require_all(part);
+        // Flattened keys that are all there, or all absent.
+        let forms = part["oneOf"].as_array().cloned().unwrap_or_default();
+        if let Some(form) = nullable(&forms) {
+            *part = json!({ "anyOf": [form, { "type": "object" }] });
+        }
+    }
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let names: Vec<_> = properties.keys().cloned().collect();
         schema["required"] = json!(names);

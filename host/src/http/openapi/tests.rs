@@ -10,9 +10,19 @@ use crate::http::route::{NOTIFICATION, OpenRoute, Route};
 
 /// Returns the arms of the table: method, path with `{}` for parameters, and guard.
 fn table() -> Vec<(String, String, String)> {
-    let source = include_str!("../route/mod.rs");
+    let others = arms(include_str!("../route/mod.rs"), "pub fn access(");
+    let admin = arms(include_str!("../route/admin.rs"), "pub fn name(");
+    let admin = admin.into_iter().map(|(method, path, guard)| {
+        assert_eq!(guard, "");
+        (method, format!("/admin/v1{path}"), "if admin".to_owned())
+    });
+    others.into_iter().chain(admin).collect()
+}
+
+/// Returns the arms of one file, up to the function that follows its table.
+fn arms(source: &str, follows: &str) -> Vec<(String, String, String)> {
     let begin = source.find("fn parse(").expect("the table");
-    let end = source.find("pub fn access(").expect("what follows it");
+    let end = source.find(follows).expect("what follows it");
     let text: String = source[begin..end]
         .split_whitespace()
         .collect::<Vec<_>>()
@@ -76,7 +86,11 @@ fn without_names(path: &str) -> String {
 
 #[test]
 fn every_route_is_in_the_document_and_nothing_else_is() {
-    for (surface, word) in [(Surface::Gateway, "gateway"), (Surface::Data, "data")] {
+    for (surface, word) in [
+        (Surface::Gateway, "gateway"),
+        (Surface::Data, "data"),
+        (Surface::Admin, "admin"),
+    ] {
         let served: BTreeSet<_> = table()
             .into_iter()
             .filter(|(_, path, guard)| {
@@ -95,7 +109,12 @@ fn every_route_is_in_the_document_and_nothing_else_is() {
 
 #[test]
 fn each_operation_is_found_on_its_surface_with_the_key_that_it_names() {
-    for surface in [Surface::Gateway, Surface::Data, Surface::Both] {
+    for surface in [
+        Surface::Gateway,
+        Surface::Data,
+        Surface::Both,
+        Surface::Admin,
+    ] {
         let mut schemas = Schemas::default();
         for operation in operations(surface, &mut schemas) {
             let method: Method = operation.method.to_uppercase().parse().expect("a method");
@@ -105,7 +124,10 @@ fn each_operation_is_found_on_its_surface_with_the_key_that_it_names() {
             let told = surface.family(&path);
             assert_eq!(told, operation.family, "the shape of errors at {path}");
             let is_metrics = matches!(route, Route::Open(OpenRoute::Metrics));
-            assert!(!is_metrics, "that is the operator's");
+            assert!(
+                !is_metrics || surface == Surface::Admin,
+                "that is the operator's"
+            );
         }
     }
 }
@@ -113,7 +135,11 @@ fn each_operation_is_found_on_its_surface_with_the_key_that_it_names() {
 #[test]
 fn each_operation_has_what_a_reader_and_a_client_need() {
     let mut ids = BTreeSet::new();
-    for ((method, path), operation) in described(Surface::Both) {
+    let all = described(Surface::Both).into_iter();
+    for ((method, path), operation) in all.chain(described(Surface::Admin)) {
+        if path.starts_with("/health") || path == "/openapi.json" {
+            continue;
+        }
         let text = |name: &str| operation[name].as_str().unwrap_or_default().to_owned();
         assert!(ids.insert(text("operationId")), "{method} {path}");
         assert!(!text("operationId").is_empty() && !text("summary").is_empty());
@@ -133,7 +159,12 @@ fn each_operation_has_what_a_reader_and_a_client_need() {
 
 #[test]
 fn every_reference_leads_somewhere() {
-    for surface in [Surface::Gateway, Surface::Data, Surface::Both] {
+    for surface in [
+        Surface::Gateway,
+        Surface::Data,
+        Surface::Both,
+        Surface::Admin,
+    ] {
         let document = document(surface);
         let mut named = BTreeSet::new();
         collect(&document, &mut named);
@@ -145,10 +176,12 @@ fn every_reference_leads_somewhere() {
 
 #[test]
 fn examples_of_the_document_fit_their_schemas() {
-    let document = document(Surface::Both);
     let mut seen = 0;
-    check_examples(&document, &document, &mut seen);
-    assert!(seen > 20, "{seen} examples");
+    for surface in [Surface::Both, Surface::Admin] {
+        let document = document(surface);
+        check_examples(&document, &document, &mut seen);
+    }
+    assert!(seen > 40, "{seen} examples");
 }
 
 fn check_examples(value: &Value, document: &Value, seen: &mut usize) {

@@ -224,11 +224,11 @@ impl<'a> Route<'a> {
             ("GET", ["health", "live"]) => Self::Open(OpenRoute::Live),
             ("GET", ["health", "ready"]) => Self::Open(OpenRoute::Ready),
 
-            ("GET", ["openapi.json"]) if gateway || data => Self::Open(OpenRoute::OpenApi),
-            ("GET", ["docs"]) if gateway || data => Self::Open(OpenRoute::Docs {
+            ("GET", ["openapi.json"]) => Self::Open(OpenRoute::OpenApi),
+            ("GET", ["docs"]) => Self::Open(OpenRoute::Docs {
                 file: DocsFile::Text,
             }),
-            ("GET", ["docs", file]) if gateway || data => {
+            ("GET", ["docs", file]) => {
                 let file = DocsFile::from_name(file)?;
                 Self::Open(OpenRoute::Docs { file })
             }

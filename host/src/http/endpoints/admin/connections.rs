@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use hyper::StatusCode;
-use serde::Deserialize;
-use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::{only, read_json};
+use crate::admin_api::connections::{
+    Bound, ConnectionPaused, ConnectionView, Connections, PauseRequest, Senders,
+};
 use crate::domain::connection::{Connection, ConnectionKind, Pause};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::ConnectionId;
@@ -73,42 +74,39 @@ pub async fn set_pause(
     Ok(())
 }
 
-/// The reason for a pause.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PauseRequest {
-    #[serde(default = "by_an_operator")]
-    reason: String,
-}
-
-fn by_an_operator() -> String {
-    "by an operator".to_owned()
-}
-
-impl PauseRequest {
-    pub fn pause(self, now: Micros) -> Pause {
-        Pause {
-            since: now,
-            reason: kept(self.reason),
-        }
+/// Returns the pause that an operator requests.
+pub fn requested(request: PauseRequest, now: Micros) -> Pause {
+    Pause {
+        since: now,
+        reason: kept(request.reason),
     }
 }
 
-fn shown(connection: &Connection, workspace: &str, partner: &str) -> Value {
-    let mut shown = bound(connection);
-    shown["id"] = json!(connection.id);
-    shown["workspace"] = json!(workspace);
-    shown["partner"] = json!(partner);
-    shown["instanceId"] = json!(connection.agent);
-    shown["origins"] = json!(connection.settings.origins);
-    shown["dedupeByContent"] = json!(connection.dedupe_by_content);
-    shown["greeting"] = json!(connection.settings.greeting);
-    shown
+fn shown(
+    connection: &Connection,
+    workspace: &str,
+    partner: &str,
+    senders: Senders,
+) -> ConnectionView {
+    ConnectionView {
+        id: connection.id.clone(),
+        name: connection.name.clone(),
+        workspace: workspace.to_owned(),
+        partner: partner.to_owned(),
+        plugin: connection.plugin.clone(),
+        bound: bound(connection),
+        instance_id: connection.agent,
+        origins: connection.settings.origins.clone(),
+        dedupe_by_content: connection.dedupe_by_content,
+        greeting: connection.settings.greeting.clone().map(Into::into),
+        paused: connection.paused.clone(),
+        senders,
+    }
 }
 
-/// Returns whether senders have to authenticate: `checked`, `anybody`, or `unknown` if the
-/// plugin does not answer in time.
-pub async fn senders(http: &Http, connection: &Connection, until: Instant) -> &'static str {
+/// Returns whether senders have to authenticate, [`Senders::Unknown`] if the plugin does not
+/// answer in time.
+pub async fn senders(http: &Http, connection: &Connection, until: Instant) -> Senders {
     let asked = async {
         let plugin = http.core.plugins.active(&connection.plugin)?;
         let live = http.pipeline.connections.get(&connection.id).await.ok()??;
@@ -119,33 +117,26 @@ pub async fn senders(http: &Http, connection: &Connection, until: Instant) -> &'
         Some(checks.checks.iter().any(has))
     };
     match timeout_at(until, asked).await {
-        Ok(Some(true)) => "checked",
-        Ok(Some(false)) => "anybody",
-        Ok(None) | Err(_) => "unknown",
+        Ok(Some(true)) => Senders::Checked,
+        Ok(Some(false)) => Senders::Anybody,
+        Ok(None) | Err(_) => Senders::Unknown,
     }
 }
 
 /// Returns what sources and channels have in common, as operators see it. Of the secrets only
 /// the names are shown.
-pub fn bound(connection: &Connection) -> Value {
-    let paused = connection
-        .paused
-        .as_ref()
-        .map(|pause| json!({ "since": pause.since, "reason": pause.reason }));
-    json!({
-        "name": connection.name,
-        "plugin": connection.plugin,
-        "config": serde_json::from_str::<Value>(&connection.config).unwrap_or(Value::Null),
-        "configVersion": connection.config_version,
-        "allow": connection.allow,
-        "checks": connection.checks,
-        "routes": connection.routes,
-        "secrets": connection.secrets,
-        "replySecrets": connection.settings.reply_secrets,
-        "region": connection.region,
-        "timeZone": connection.time_zone,
-        "paused": paused,
-    })
+pub fn bound(connection: &Connection) -> Bound {
+    Bound {
+        config: serde_json::from_str(&connection.config).unwrap_or_default(),
+        config_version: connection.config_version,
+        allow: connection.allow.clone(),
+        checks: connection.checks.clone(),
+        routes: connection.routes.clone(),
+        secrets: connection.secrets.clone(),
+        reply_secrets: connection.settings.reply_secrets.clone(),
+        region: connection.region.clone(),
+        time_zone: connection.time_zone.clone(),
+    }
 }
 
 /// How long plugins may take to answer, all of them together.
@@ -171,12 +162,11 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
                 .iter()
                 .find(|partner| Some(partner.id) == connection.partner)
                 .map_or("", |partner| partner.name.as_str());
-            let mut shown = shown(&connection, &workspace.slug, partner);
-            shown["senders"] = json!(senders(call.http, &connection, until).await);
-            connections.push(shown);
+            let senders = senders(call.http, &connection, until).await;
+            connections.push(shown(&connection, &workspace.slug, partner, senders));
         }
     }
-    reply::json(StatusCode::OK, &json!({ "connections": connections }))
+    reply::json(StatusCode::OK, &Connections { connections })
 }
 
 /// `POST /admin/v1/connections/{id or name}/pause`: stops its fetches. Incoming deliveries are
@@ -188,12 +178,13 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
 pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
     let request: PauseRequest = read_json(call, body).await?;
     let connection = find(&*call.http.core.store, which).await?;
-    let pause = request.pause(call.http.core.clock.now());
+    let pause = requested(request, call.http.core.clock.now());
     set_pause(call, &connection, Some(&pause)).await?;
-    reply::json(
-        StatusCode::OK,
-        &json!({ "id": connection.id, "paused": true }),
-    )
+    let answer = ConnectionPaused {
+        id: connection.id,
+        paused: true,
+    };
+    reply::json(StatusCode::OK, &answer)
 }
 
 /// `POST /admin/v1/connections/{id or name}/resume`: continues its fetches, the waiting ones
@@ -205,8 +196,9 @@ pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, 
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
     let connection = find(&*call.http.core.store, which).await?;
     set_pause(call, &connection, None).await?;
-    reply::json(
-        StatusCode::OK,
-        &json!({ "id": connection.id, "paused": false }),
-    )
+    let answer = ConnectionPaused {
+        id: connection.id,
+        paused: false,
+    };
+    reply::json(StatusCode::OK, &answer)
 }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use serde_json::{Value, json};
 
-use super::connections::{PauseRequest, bound, set_pause};
+use super::connections::{bound, requested, set_pause};
 use super::{only, read_json};
+use crate::admin_api::connections::PauseRequest;
+use crate::admin_api::instances::{
+    ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
+};
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::AgentId;
 use crate::domain::workspace::Agent;
@@ -99,43 +102,47 @@ pub async fn channel(store: &dyn Store, text: &str) -> Result<Connection, ApiErr
 }
 
 /// Returns an instance as operators see it, with the state of its template list.
-fn shown(instance: &Instance, templates: Option<&TemplateList>) -> Value {
-    let agent = &instance.agent;
-    let mut shown = match &instance.channel {
-        Some(channel) => {
-            let settings = &channel.settings;
-            let mut shown = bound(channel);
-            shown["webhook"] = json!(webhook_path(agent.id, &channel.id));
-            shown["unansweredAfterSeconds"] = json!(settings.unanswered_seconds);
-            shown["idleAfterSeconds"] = json!(settings.idle_seconds);
-            shown["keepForSeconds"] = json!(settings.kept_seconds);
-            shown["language"] = json!(settings.language);
-            shown["templates"] = json!(templates.map(summary));
-            shown
-        }
-        None => json!({ "plugin": null, "webhook": null, "paused": null }),
-    };
-    shown["id"] = json!(agent.id);
-    shown["name"] = json!(agent.name);
-    shown["workspace"] = json!(instance.workspace);
-    shown["number"] = json!(agent.number);
-    shown["kind"] = json!(agent.kind);
-    shown["channel"] = json!(agent.channel);
-    // A file that omits the adapter leaves the channel as it is.
-    shown["adapter"] = json!(instance.channel.as_ref().map(|channel| &channel.plugin));
-    shown["internal"] = json!(agent.internal);
-    shown
+fn shown(instance: Instance, templates: Option<Templates>) -> InstanceView {
+    let Instance {
+        workspace,
+        agent,
+        channel,
+    } = instance;
+    let adapter = channel.as_ref().map(|channel| channel.plugin.clone());
+    let webhook = channel.as_ref();
+    InstanceView {
+        webhook: webhook.map(|channel| webhook_path(agent.id, &channel.id)),
+        id: agent.id,
+        name: agent.name,
+        workspace,
+        number: agent.number,
+        kind: agent.kind,
+        channel: agent.channel,
+        plugin: adapter.clone(),
+        adapter,
+        internal: agent.internal,
+        paused: channel.as_ref().and_then(|channel| channel.paused.clone()),
+        settings: channel.map(|channel| ChannelSettings {
+            bound: bound(&channel),
+            unanswered_after_seconds: channel.settings.unanswered_seconds,
+            idle_after_seconds: channel.settings.idle_seconds,
+            keep_for_seconds: channel.settings.kept_seconds,
+            language: channel.settings.language,
+            templates,
+        }),
+    }
 }
 
-fn summary(list: &TemplateList) -> Value {
+fn summary(list: &TemplateList, whole: bool) -> Templates {
     let approved = list.templates.iter().filter(|one| one.is_approved());
-    json!({
-        "count": list.templates.len(),
-        "approved": approved.count(),
-        "syncedAt": list.synced_at,
-        "error": list.error,
-        "unlisted": list.is_unlisted,
-    })
+    Templates {
+        count: list.templates.len(),
+        approved: approved.count(),
+        synced_at: list.synced_at,
+        error: list.error.clone(),
+        unlisted: list.is_unlisted,
+        list: whole.then(|| list.templates.clone()),
+    }
 }
 
 /// `GET /admin/v1/instances`.
@@ -148,9 +155,10 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut instances = Vec::new();
     for instance in all(store).await? {
         let templates = instance.templates(store).await?;
-        instances.push(shown(&instance, templates.as_ref()));
+        let templates = templates.map(|list| summary(&list, false));
+        instances.push(shown(instance, templates));
     }
-    reply::json(StatusCode::OK, &json!({ "instances": instances }))
+    reply::json(StatusCode::OK, &Instances { instances })
 }
 
 /// `GET /admin/v1/instances/{number or name}`: one instance with its templates.
@@ -162,11 +170,15 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
     let store = &*call.http.core.store;
     let instance = find(store, which).await?;
     let templates = instance.templates(store).await?;
-    let mut answer = shown(&instance, templates.as_ref());
-    if let Some(list) = &templates {
-        answer["templates"]["list"] = json!(list.templates);
-    }
-    reply::json(StatusCode::OK, &answer)
+    let templates = templates.map(|list| summary(&list, true));
+    reply::json(StatusCode::OK, &shown(instance, templates))
+}
+
+fn paused(channel: &Connection, paused: bool) -> Result<InstancePaused, ApiError> {
+    let id = channel
+        .agent
+        .ok_or_else(|| ApiError::internal("a channel without an instance"))?;
+    Ok(InstancePaused { id, paused })
 }
 
 /// `POST /admin/v1/instances/{number or name}/pause`: stops its sending. Messages from partners
@@ -179,12 +191,9 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
 pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
     let request: PauseRequest = read_json(call, body).await?;
     let channel = channel(&*call.http.core.store, which).await?;
-    let pause = request.pause(call.http.core.clock.now());
+    let pause = requested(request, call.http.core.clock.now());
     set_pause(call, &channel, Some(&pause)).await?;
-    reply::json(
-        StatusCode::OK,
-        &json!({ "id": channel.agent, "paused": true }),
-    )
+    reply::json(StatusCode::OK, &paused(&channel, true)?)
 }
 
 /// `POST /admin/v1/instances/{number or name}/resume`: sends its messages again, the waiting
@@ -196,10 +205,7 @@ pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, 
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
     let channel = channel(&*call.http.core.store, which).await?;
     set_pause(call, &channel, None).await?;
-    reply::json(
-        StatusCode::OK,
-        &json!({ "id": channel.agent, "paused": false }),
-    )
+    reply::json(StatusCode::OK, &paused(&channel, false)?)
 }
 
 /// `POST /admin/v1/instances/{number or name}/sync-templates`: reads the templates from its
@@ -227,5 +233,5 @@ pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<Reply, ApiEr
             channel.name
         )));
     }
-    reply::json(StatusCode::OK, &summary(&list))
+    reply::json(StatusCode::OK, &summary(&list, false))
 }

@@ -1,0 +1,1 @@
+//! Workspace files: their application.

@@ -1,0 +1,143 @@
+//! Sources: where leads are posted to.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::domain::connection::{AllowedHost, Greeting, Pause};
+use crate::domain::exchange::SenderCheck;
+use crate::domain::id::{AgentId, ConnectionId};
+
+/// The sources of all workspaces.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Connections {
+    pub connections: Vec<ConnectionView>,
+}
+
+/// A source as its operator sees it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionView {
+    /// The last part of the address that the source posts to, `/ingest-lead/{id}`.
+    pub id: ConnectionId,
+    pub name: String,
+    /// The workspace's slug.
+    pub workspace: String,
+    /// The partner's name.
+    pub partner: String,
+    /// The name of its converter.
+    pub plugin: String,
+    #[serde(flatten)]
+    pub bound: Bound,
+    /// The instance that gets its deals. Null for the workspace's first.
+    pub instance_id: Option<AgentId>,
+    /// The origins whose pages may post from a browser; `*` allows every one.
+    pub origins: Vec<String>,
+    /// Whether a lead without an external id is a duplicate of an equal one within 10 minutes.
+    pub dedupe_by_content: bool,
+    /// The template message that a new lead gets.
+    pub greeting: Option<GreetingView>,
+    /// Since when, and why, its fetches are paused.
+    pub paused: Option<Pause>,
+    /// Whether senders have to authenticate.
+    pub senders: Senders,
+}
+
+/// The template message that a new lead gets.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct GreetingView {
+    /// The instance's name.
+    pub instance: String,
+    pub template: String,
+    /// Null for the only approved language, or the channel's.
+    pub language: Option<String>,
+    /// The parameters of the body, in order, with places for the lead's values.
+    pub parameters: Vec<String>,
+    /// Whether the conversation is handed to people if it is not answered in time.
+    pub transfer: bool,
+}
+
+impl From<Greeting> for GreetingView {
+    fn from(greeting: Greeting) -> Self {
+        let Greeting {
+            instance,
+            template,
+            language,
+            parameters,
+            transfer,
+        } = greeting;
+        Self {
+            instance,
+            template,
+            language,
+            parameters,
+            transfer,
+        }
+    }
+}
+
+/// What a source and the channel of an instance have in common.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Bound {
+    /// The plugin's configuration.
+    pub config: Value,
+    /// Grows with every change of configuration or secrets.
+    pub config_version: i64,
+    /// The hosts that its calls may reach.
+    pub allow: Vec<AllowedHost>,
+    /// Sender checks in addition to those that the plugin declares.
+    pub checks: Vec<SenderCheck>,
+    /// Route values for which other connections of the workspace route to this one.
+    pub routes: BTreeMap<String, Vec<String>>,
+    /// The names of its secrets; their values are never shown.
+    pub secrets: Vec<String>,
+    /// The secrets that the plugin's replies may reveal.
+    pub reply_secrets: Vec<String>,
+    /// ISO 3166 alpha-2: the region of phone numbers without a country code.
+    pub region: String,
+    /// A name of the IANA database.
+    pub time_zone: String,
+}
+
+/// Whether senders have to authenticate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Senders {
+    Checked,
+    Anybody,
+    /// The plugin did not answer in time.
+    Unknown,
+}
+
+impl Senders {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Checked => "checked",
+            Self::Anybody => "anybody",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The reason for a pause.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PauseRequest {
+    /// Shown in lists.
+    #[serde(default = "by_an_operator")]
+    pub reason: String,
+}
+
+fn by_an_operator() -> String {
+    "by an operator".to_owned()
+}
+
+/// Whether a source's fetches are paused now.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ConnectionPaused {
+    pub id: ConnectionId,
+    pub paused: bool,
+}

@@ -1,0 +1,19 @@
+//! Requests and answers of the admin API, a file for each resource. The service writes the
+//! answers, the command line reads them, and the OpenAPI document of the admin API describes
+//! them: all three use these types.
+//!
+//! An answer always has all keys of its type, with null for an unknown value, unless a field
+//! says otherwise. A reader ignores keys that it does not know.
+
+pub mod apply;
+pub mod connections;
+pub mod contacts;
+pub mod deals;
+pub mod deliveries;
+pub mod etl;
+pub mod instances;
+pub mod keys;
+pub mod outbox;
+pub mod plugins;
+pub mod status;
+pub mod workspaces;

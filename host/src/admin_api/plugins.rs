@@ -1,0 +1,1 @@
+//! Plugins and their versions.

@@ -1,0 +1,1 @@
+//! Workspaces, their owners, agents and products.

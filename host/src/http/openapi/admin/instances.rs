@@ -1,0 +1,104 @@
+//! `/admin/v1/instances`.
+
+use serde_json::json;
+
+use super::operation;
+use crate::admin_api::connections::PauseRequest;
+use crate::admin_api::instances::{InstancePaused, InstanceView, Instances, Templates};
+use crate::http::openapi::operation::{Operation, Parameter};
+use crate::http::openapi::schemas::Schemas;
+
+pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let all = schemas.answer::<Instances>();
+    let one = schemas.answer::<InstanceView>();
+    let templates = schemas.answer::<Templates>();
+    let paused = schemas.answer::<InstancePaused>();
+    let request = schemas.request::<PauseRequest>();
+    let state = |paused: bool| json!({"id": 1, "paused": paused});
+    vec![
+        operation("get", "/admin/v1/instances")
+            .named(
+                "listInstances",
+                "instances",
+                "Lists the instances of all workspaces",
+            )
+            .answers(200, "All instances, by workspace and number.", &all, &[]),
+        operation("get", "/admin/v1/instances/{instance}")
+            .named(
+                "showInstance",
+                "instances",
+                "Shows an instance with its templates",
+            )
+            .parameter(which())
+            .answers(200, "The instance.", &one, &[])
+            .refuses(&[404, 409]),
+        operation("post", "/admin/v1/instances/{instance}/pause")
+            .named(
+                "pauseInstance",
+                "instances",
+                "Stops the sending of an instance",
+            )
+            .describe(
+                "Messages from partners are still accepted and wait. Webhooks are still accepted.",
+            )
+            .parameter(which())
+            .may_take(
+                &request,
+                &[("reason", "With a reason", json!({"reason": "maintenance"}))],
+            )
+            .answers(
+                200,
+                "It is paused.",
+                &paused,
+                &[("paused", "Paused", state(true))],
+            )
+            .refuses(&[404, 409]),
+        operation("post", "/admin/v1/instances/{instance}/resume")
+            .named(
+                "resumeInstance",
+                "instances",
+                "Continues the sending of an instance",
+            )
+            .parameter(which())
+            .answers(
+                200,
+                "It sends.",
+                &paused,
+                &[("running", "Running", state(false))],
+            )
+            .refuses(&[404, 409]),
+        operation("post", "/admin/v1/instances/{instance}/sync-templates")
+            .named(
+                "syncTemplates",
+                "instances",
+                "Reads the templates of an instance from its provider now",
+            )
+            .parameter(which())
+            .answers(
+                200,
+                "The state of the list.",
+                &templates,
+                &[(
+                    "listed",
+                    "Two of three are approved",
+                    json!({
+                        "count": 3,
+                        "approved": 2,
+                        "syncedAt": "2026-03-02T12:15:30.250000Z",
+                        "error": null,
+                        "unlisted": false,
+                        "list": null,
+                    }),
+                )],
+            )
+            .refuses(&[404, 409, 422]),
+    ]
+}
+
+fn which() -> Parameter {
+    Parameter::path(
+        "instance",
+        json!({"type": "string"}),
+        "The instance: its number, its name, or `workspace/name` if several workspaces use the name.",
+    )
+}

@@ -1,0 +1,68 @@
+//! The operations of the admin API, a file for each resource.
+
+mod apply;
+mod connections;
+mod contacts;
+mod deals;
+mod deliveries;
+mod etl;
+mod instances;
+mod keys;
+mod outbox;
+mod plugins;
+mod status;
+mod workspaces;
+
+use serde_json::json;
+
+use super::operation::{Operation, Parameter};
+use super::schemas::Schemas;
+use crate::http::error::Family;
+use crate::http::route::Access;
+use crate::limits;
+
+pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let mut all = vec![metrics()];
+    all.extend(apply::operations(schemas));
+    all.extend(connections::operations(schemas));
+    all.extend(contacts::operations(schemas));
+    all.extend(deals::operations(schemas));
+    all.extend(deliveries::operations(schemas));
+    all.extend(etl::operations(schemas));
+    all.extend(instances::operations(schemas));
+    all.extend(keys::operations(schemas));
+    all.extend(outbox::operations(schemas));
+    all.extend(plugins::operations(schemas));
+    all.extend(status::operations(schemas));
+    all.extend(workspaces::operations(schemas));
+    all
+}
+
+fn operation(method: &'static str, path: &'static str) -> Operation {
+    Operation::new(method, path, Family::Admin, Access::AdminKey)
+}
+
+fn metrics() -> Operation {
+    let text = json!({"text/plain": {"schema": {"type": "string"}}});
+    Operation::new("get", "/metrics", Family::Admin, Access::Anyone)
+        .named("readMetrics", "service", "Returns the metrics")
+        .answers_content(200, "The metrics in Prometheus' text format.", text)
+}
+
+/// The `limit` of a paged list.
+fn page_limit() -> Parameter {
+    Parameter::query(
+        "limit",
+        json!({"type": "integer", "minimum": 1, "maximum": limits::DELIVERIES_PER_PAGE, "default": 50}),
+        "Rows per page. A value out of range is adjusted, not refused.",
+    )
+}
+
+/// The `before` of a paged list.
+fn before(what: &str) -> Parameter {
+    Parameter::query(
+        "before",
+        json!({"type": "string"}),
+        &format!("The `next` of the previous page: only {what} older than this one."),
+    )
+}

@@ -1,0 +1,84 @@
+//! Compares the answers of the admin API with its OpenAPI document: every admin request of
+//! every test is a test of the document.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex};
+
+use leadhost::http::openapi::{self, Fit};
+use leadhost::http::route::Surface;
+use serde_json::Value;
+
+use crate::client::Answer;
+
+/// Schemas that are compiled once, by where they are in the document.
+static FITS: LazyLock<Mutex<HashMap<String, &'static Fit>>> = LazyLock::new(Mutex::default);
+
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::document(Surface::Admin));
+
+/// # Panics
+/// If the document does not describe the operation or the status, or the answer does not fit.
+pub fn check(method: &str, target: &str, answer: &Answer) {
+    let path = target.split('?').next().unwrap_or_default();
+    if method == "HEAD" {
+        return;
+    }
+    // What no route has is refused without an operation.
+    if !path.starts_with("/admin/v1/") || answer.status == 405 {
+        return;
+    }
+    let method = method.to_lowercase();
+    let Some((template, operation)) = operation(&method, path) else {
+        assert_eq!(answer.status, 404, "{method} {path} is not in the document");
+        return;
+    };
+    let told = &operation["responses"][answer.status.to_string()];
+    assert!(
+        !told.is_null(),
+        "the document does not say that {method} {template} may answer {}: {}",
+        answer.status,
+        answer.text()
+    );
+    let told = match told["$ref"].as_str() {
+        Some(name) => DOCUMENT
+            .pointer(name.trim_start_matches('#'))
+            .expect("it leads somewhere"),
+        None => told,
+    };
+    let content_type = answer.header("content-type");
+    let schema = &told["content"][content_type]["schema"];
+    assert!(
+        !schema.is_null(),
+        "the document does not say that {method} {template} may answer {} with {content_type}",
+        answer.status
+    );
+    let place = format!("{method} {template} {} {content_type}", answer.status);
+    let fit = *FITS
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+        .entry(place.clone())
+        .or_insert_with(|| Box::leak(Box::new(Fit::new(&DOCUMENT, schema))));
+    let complaint = fit.complaint(&answer.json());
+    assert_eq!(
+        complaint,
+        None,
+        "{place} is not as the document says: {}",
+        answer.text()
+    );
+}
+
+/// Returns the operation whose path fits: literal segments before parameters.
+fn operation(method: &str, path: &str) -> Option<(&'static str, &'static Value)> {
+    let paths = DOCUMENT["paths"].as_object().expect("paths");
+    let fits = |template: &str| {
+        let (ours, theirs) = (template.split('/'), path.split('/'));
+        ours.clone().count() == theirs.clone().count()
+            && ours
+                .zip(theirs)
+                .all(|(ours, theirs)| ours.starts_with('{') || ours == theirs)
+    };
+    paths
+        .iter()
+        .filter(|(template, item)| fits(template) && item.get(method).is_some())
+        .min_by_key(|(template, _)| template.matches('{').count())
+        .map(|(template, item)| (template.as_str(), &item[method]))
+}
