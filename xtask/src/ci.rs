@@ -18,7 +18,7 @@ failure. The last four steps all run, even if one of them fails.
 
     format          cargo fmt --check
     contract        wit/v1 against the published contract
-    document        docs/openapi.json against the service
+    document        docs/openapi.json and docs/openapi-admin.json against the service
     lints           cargo clippy, warnings are errors
     documentation   cargo doc, warnings are errors
     tests           cargo xtask test --guests; PostgreSQL is required

@@ -12,8 +12,8 @@ use crate::failure::{Context, Failure};
 use crate::{process, repository};
 
 pub const HELP: &str = "\
-Generates docs/openapi.json, the OpenAPI 3.1 document of the gateway and the data API, and docs/schemas, a JSON Schema
-for each kind of row.
+Generates docs/openapi.json, the OpenAPI 3.1 document of the gateway and the data API, docs/openapi-admin.json, that of
+the admin API, and docs/schemas, a JSON Schema for each kind of row.
 
     cargo xtask openapi           writes the files
     cargo xtask openapi --check   compares the files with the service, and fails if they differ
@@ -22,7 +22,7 @@ for each kind of row.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let is_check = args.flag("--check");
     args.nothing_more()?;
-    let mut files = BTreeMap::from([(path(), told(&[])?)]);
+    let mut files = BTreeMap::from([(path(), told(&[])?), (admin_path(), told(&["--admin"])?)]);
     let rows: Value = serde_json::from_str(&told(&["--rows"])?).context("reading the rows")?;
     for (name, schema) in rows.as_object().into_iter().flatten() {
         files.insert(
@@ -48,8 +48,9 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     }
     let word = if is_check { "true" } else { "document" };
     eprintln!(
-        "{word:>12} {} and {}",
+        "{word:>12} {}, {} and {}",
         path().display(),
+        admin_path().display(),
         schemas().display()
     );
     Ok(())
@@ -93,6 +94,10 @@ fn old(files: &BTreeMap<PathBuf, String>) -> Result<Vec<PathBuf>, Failure> {
 
 pub fn path() -> PathBuf {
     repository::root().join("docs/openapi.json")
+}
+
+fn admin_path() -> PathBuf {
+    repository::root().join("docs/openapi-admin.json")
 }
 
 fn schemas() -> PathBuf {

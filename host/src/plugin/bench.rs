@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use wasmtime::Store;
 
-use super::abi::Started;
+use super::abi::{Fault, KeptInstance};
 use super::instance::{self, Allowance, State, Ticket};
 use super::{CallError, Loaded, Plugins};
 use crate::domain::exchange::Problem;
@@ -28,7 +28,10 @@ impl Plugins {
         let ticket = Arc::new(Ticket::default());
         let allowance = self.allowance();
         let mut store = instance::store(&self.0.engine, allowance, &self.0.pool, &ticket, None);
-        let answer = at_once(plugin.guest.convert(&mut store, delivery));
+        let answer = at_once(async {
+            let guest = plugin.guest.converter("convert")?;
+            guest.convert(&mut store, delivery).await
+        });
         instance::conclude(&store, allowance, answer).map(|(answer, _)| answer)
     }
 
@@ -45,8 +48,11 @@ impl Plugins {
             &ticket,
             None,
         );
-        let guest =
-            at_once(plugin.guest.start(&mut store)).map_err(|error| format!("{error:#}"))?;
+        let guest = at_once(async {
+            let guest = plugin.guest.converter("convert")?;
+            Ok::<_, Fault>(guest.keep(&mut store).await?)
+        });
+        let guest = guest.map_err(|fault| format!("{fault:?}"))?;
         Ok(Kept { store, guest })
     }
 
@@ -75,7 +81,7 @@ fn at_once<T>(call: impl Future<Output = T>) -> T {
 /// A kept instance.
 pub struct Kept {
     store: Store<State>,
-    guest: Started,
+    guest: Box<dyn KeptInstance>,
 }
 
 impl Kept {

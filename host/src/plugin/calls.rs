@@ -37,7 +37,7 @@ impl Plugins {
         let config = config.to_owned();
         let about = About::the_plugin(plugin).counted_as(Function::Checks);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            Box::pin(async move { guest.sender_checks(store, &config).await })
+            Box::pin(async move { guest.plugin().sender_checks(store, &config).await })
         })
         .await
     }
@@ -55,7 +55,7 @@ impl Plugins {
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, CallError> {
         let about = About::delivery(plugin, &delivery).counted_as(Function::Handshake);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            Box::pin(guest.handshake(store, delivery))
+            guest.plugin().handshake(store, delivery)
         })
         .await
     }
@@ -77,7 +77,7 @@ impl Plugins {
         let about = About::delivery(plugin, &delivery).counted_as(Function::Delivery);
         let (answer, log) = self
             .ask_and_listen(plugin, lane, budget, about, move |guest, store| {
-                Box::pin(guest.convert(store, delivery))
+                Box::pin(async move { guest.converter("convert")?.convert(store, delivery).await })
             })
             .await?;
         Ok(answer.map(|mut conversion| {
@@ -100,7 +100,12 @@ impl Plugins {
         let about = About::new(plugin, &completion.delivery_id, &completion.received_at)
             .counted_as(Function::Fetch);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            Box::pin(guest.complete(store, completion))
+            Box::pin(async move {
+                guest
+                    .converter("complete")?
+                    .complete(store, completion)
+                    .await
+            })
         })
         .await
     }
@@ -122,7 +127,7 @@ impl Plugins {
         let config = config.to_owned();
         let about = About::the_plugin(plugin);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            Box::pin(async move { guest.routes(store, &config).await })
+            Box::pin(async move { guest.adapter("routes")?.routes(store, &config).await })
         })
         .await
     }
@@ -141,7 +146,7 @@ impl Plugins {
     ) -> Result<SendStep, CallError> {
         let about = About::new(plugin, &message.message_id, "").counted_as(Function::Send);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            Box::pin(guest.send(store, message))
+            Box::pin(async move { guest.adapter("send")?.send(store, message).await })
         })
         .await
     }
@@ -161,7 +166,12 @@ impl Plugins {
     ) -> Result<SendAnswer, CallError> {
         let about = About::new(plugin, &message.message_id, "");
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            Box::pin(guest.read_answer(store, message, response))
+            Box::pin(async move {
+                guest
+                    .adapter("read-answer")?
+                    .read_answer(store, message, response)
+                    .await
+            })
         })
         .await
     }
@@ -181,7 +191,12 @@ impl Plugins {
         let about = About::delivery(plugin, &delivery).counted_as(Function::Delivery);
         let (answer, log) = self
             .ask_and_listen(plugin, lane, budget, about, move |guest, store| {
-                Box::pin(guest.read_webhook(store, delivery))
+                Box::pin(async move {
+                    guest
+                        .adapter("read-webhook")?
+                        .read_webhook(store, delivery)
+                        .await
+                })
             })
             .await?;
         Ok(answer.map(|mut webhook| {
@@ -205,7 +220,12 @@ impl Plugins {
         let config = config.to_owned();
         let about = About::the_plugin(plugin);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            Box::pin(async move { guest.list_templates(store, &config).await })
+            Box::pin(async move {
+                guest
+                    .adapter("list-templates")?
+                    .list_templates(store, &config)
+                    .await
+            })
         })
         .await
     }
@@ -225,7 +245,12 @@ impl Plugins {
         let config = config.to_owned();
         let about = About::the_plugin(plugin);
         self.ask(plugin, lane, budget, about, move |guest, store| {
-            Box::pin(async move { guest.read_templates(store, &config, response).await })
+            Box::pin(async move {
+                guest
+                    .adapter("read-templates")?
+                    .read_templates(store, &config, response)
+                    .await
+            })
         })
         .await
     }

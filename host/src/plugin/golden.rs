@@ -126,7 +126,7 @@ impl Plugins {
         let answer = self
             .0
             .call(whose, wasi, move |store| {
-                Box::pin(async move { called.guest.golden(store, &case).await })
+                Box::pin(async move { called.guest.plugin().golden(store, &case).await })
             })
             .await?;
         Ok(answer.0)

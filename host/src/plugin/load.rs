@@ -449,7 +449,7 @@ async fn described(
     let (described, _) = plugins
         .0
         .call(whose, wasi, move |store| {
-            Box::pin(async move { guest.describe(store).await.map(with_schema) })
+            Box::pin(async move { guest.plugin().describe(store).await.map(with_schema) })
         })
         .await
         .map_err(tried("describe"))?;

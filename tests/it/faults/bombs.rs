@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use leadhost_tests::{On, Service, figures};
+use leadhost_tests::{Answer, On, Service, figures, until};
 use serde_json::Value;
 use tokio::runtime::Handle;
 
@@ -50,7 +50,21 @@ async fn hostile_json_harms_neither_the_host_nor_other_senders(on: On) {
     let lead =
         r#"{"leadOrigin":"Grupo OLX","originLeadId":"after","name":"Ana","phone":"11987654321"}"#;
     let after = service.ask("gateway", "POST", &ingest).body(lead);
-    assert_eq!(after.send().await.expect(200).json()["status"], "converted");
+    let told = after.send().await.expect(200).json();
+    // On a busy machine its conversion may end after the answer.
+    let id = told["deliveryId"].as_str().expect("an id");
+    until("the lead after them is converted", async || {
+        let shown = service.run(&["delivery", "show", id, "--json"]);
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        assert!(
+            ["queued", "converted"]
+                .map(Value::from)
+                .contains(&shown["status"]),
+            "{shown}"
+        );
+        (shown["status"] == "converted").then_some(())
+    })
+    .await;
     assert!(service.stop());
     let figure = format!(
         "{} bodies of up to 4 MB to {} addresses (nesting, numbers, keys, elements, escapes, compressed): {} taken, {} refused with a reason, the slowest answer {:.1} s ({}), {} MiB more memory at most",
@@ -158,14 +172,14 @@ fn zipped() -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// Returns the status, or `None` if the connection was closed while the body was
+/// Returns the answer, or `None` if the connection was closed while the body was
 /// still being sent.
 async fn one(
     service: &Service,
     keys: &Value,
     target: &str,
     bomb: &Bomb,
-) -> (Option<u16>, Duration) {
+) -> (Option<Answer>, Duration) {
     let partner = keys["partnerKey"].as_str().expect("a key");
     let mut ask = service
         .ask("gateway", "POST", target)
@@ -177,7 +191,7 @@ async fn one(
     }
     let begun = Instant::now();
     let answer = ask.try_send().await;
-    (answer.map(|answer| answer.status), begun.elapsed())
+    (answer, begun.elapsed())
 }
 
 #[derive(Default)]
@@ -188,11 +202,16 @@ struct Heard {
 }
 
 impl Heard {
-    fn add(&mut self, name: &'static str, (status, took): (Option<u16>, Duration)) {
-        match status {
-            Some(200..=299) => self.taken += 1,
-            Some(400..=499) | None => self.refused += 1,
-            Some(other) => panic!("{name}: {other}"),
+    fn add(&mut self, name: &'static str, (answer, took): (Option<Answer>, Duration)) {
+        match &answer {
+            None => self.refused += 1,
+            Some(told) if (200..300).contains(&told.status) => self.taken += 1,
+            Some(told) if (400..500).contains(&told.status) => self.refused += 1,
+            // The disk of a busy machine is too slow for the moment: the sender retries.
+            Some(told) if told.status == 503 && !told.header("retry-after").is_empty() => {
+                self.refused += 1;
+            }
+            Some(told) => panic!("{name}: {} {}", told.status, told.text()),
         }
         assert!(took < LATEST, "{name}: {took:?}");
         self.slowest = self.slowest.max((took, name));

@@ -1,16 +1,15 @@
 //! The contracts that this host supports, for converters and for adapters. Generated
 //! binding types stop here; everything above uses the domain's own types.
 //!
-//! To add a version, add its WIT beside the others, a file here with the same functions as
-//! the previous version, a variant in [`Guest`], and a line in [`OFFERED`]. A minor release
-//! never removes a version that plugins in the field use.
+//! To add a version, add its WIT beside the others, a folder here whose types implement
+//! [`Converter`] or [`Adapter`], and its offers in [`OFFERED`]. A minor release never removes a
+//! version that plugins in the field use.
 
-mod adapter_v1;
-mod converter_v1;
 mod golden;
 mod texts;
-mod types_v1;
+mod v1;
 
+use async_trait::async_trait;
 use leadhost_golden::Case;
 use serde_json::Value;
 use wasmtime::Store;
@@ -35,20 +34,8 @@ pub struct Offer {
     link: fn(InstancePre<State>) -> wasmtime::Result<Guest>,
 }
 
-pub const OFFERED: &[Offer] = &[
-    Offer {
-        contract: converter_v1::CONTRACT,
-        export: converter_v1::EXPORT,
-        kind: PluginKind::Converter,
-        link: |pre| converter_v1::Converter::new(pre).map(Guest::ConverterV1),
-    },
-    Offer {
-        contract: adapter_v1::CONTRACT,
-        export: adapter_v1::EXPORT,
-        kind: PluginKind::Adapter,
-        link: |pre| adapter_v1::Adapter::new(pre).map(Guest::AdapterV1),
-    },
-];
+/// The contracts, with the newer version of a kind before the older one.
+pub const OFFERED: &[Offer] = &[v1::CONVERTER, v1::ADAPTER];
 
 impl Offer {
     /// Links a component.
@@ -80,19 +67,142 @@ impl From<wasmtime::Error> for Fault {
     }
 }
 
-/// A linked plugin. Every call creates a fresh instance in the given store. It returns a
-/// [`Fault`] if the guest fails, its answer breaks a rule of the host, or a plugin of this
-/// kind has no such function.
+/// The functions that every plugin has. Every call of every function starts a fresh instance in
+/// the given store.
+#[async_trait]
+pub trait Plugin: Send + Sync {
+    async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault>;
+
+    async fn sender_checks(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<SenderChecks, Problem>, Fault>;
+
+    async fn handshake(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault>;
+
+    /// Returns the raw answer to a golden case, as the contract's types serialise.
+    async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault>;
+}
+
+/// The functions of a converter.
+#[async_trait]
+pub trait Converter: Plugin {
+    async fn convert(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Conversion, Problem>, Fault>;
+
+    async fn complete(
+        &self,
+        store: &mut Store<State>,
+        completion: PluginCompletion,
+    ) -> Result<Result<Vec<Item>, Failure>, Fault>;
+
+    /// Starts an instance that outlives its first call.
+    #[cfg(feature = "bench")]
+    async fn keep(&self, store: &mut Store<State>) -> wasmtime::Result<Box<dyn KeptInstance>>;
+}
+
+/// A converter's instance that outlives a call, for the benchmarks.
+#[cfg(feature = "bench")]
+#[async_trait]
+pub trait KeptInstance: Send + Sync {
+    async fn convert(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Conversion, Problem>, Fault>;
+}
+
+/// The functions of an adapter.
+#[async_trait]
+pub trait Adapter: Plugin {
+    async fn routes(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<Pairs, Problem>, Fault>;
+
+    async fn send(
+        &self,
+        store: &mut Store<State>,
+        message: TemplateSend,
+    ) -> Result<SendStep, Fault>;
+
+    async fn read_answer(
+        &self,
+        store: &mut Store<State>,
+        message: TemplateSend,
+        response: HttpResponse,
+    ) -> Result<SendAnswer, Fault>;
+
+    async fn read_webhook(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Webhook, Problem>, Fault>;
+
+    async fn list_templates(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<TemplateStep, Problem>, Fault>;
+
+    async fn read_templates(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+        response: HttpResponse,
+    ) -> Result<Result<TemplatePage, Refused>, Fault>;
+}
+
+/// A linked plugin.
 pub enum Guest {
-    ConverterV1(converter_v1::Converter),
-    AdapterV1(adapter_v1::Adapter),
+    Converter(Box<dyn Converter>),
+    Adapter(Box<dyn Adapter>),
 }
 
 impl Guest {
     pub fn kind(&self) -> PluginKind {
         match self {
-            Self::ConverterV1(_) => PluginKind::Converter,
-            Self::AdapterV1(_) => PluginKind::Adapter,
+            Self::Converter(_) => PluginKind::Converter,
+            Self::Adapter(_) => PluginKind::Adapter,
+        }
+    }
+
+    /// Returns the functions that every plugin has.
+    pub fn plugin(&self) -> &dyn Plugin {
+        match self {
+            Self::Converter(guest) => &**guest,
+            Self::Adapter(guest) => &**guest,
+        }
+    }
+
+    /// Returns the functions of a converter.
+    ///
+    /// # Errors
+    /// [`Fault::Lacks`] with the name of `function` if this is no converter.
+    pub fn converter(&self, function: &'static str) -> Result<&dyn Converter, Fault> {
+        match self {
+            Self::Converter(guest) => Ok(&**guest),
+            Self::Adapter(_) => Err(self.lacks(function)),
+        }
+    }
+
+    /// Returns the functions of an adapter.
+    ///
+    /// # Errors
+    /// [`Fault::Lacks`] with the name of `function` if this is no adapter.
+    pub fn adapter(&self, function: &'static str) -> Result<&dyn Adapter, Fault> {
+        match self {
+            Self::Adapter(guest) => Ok(&**guest),
+            Self::Converter(_) => Err(self.lacks(function)),
         }
     }
 
@@ -100,148 +210,6 @@ impl Guest {
         Fault::Lacks {
             kind: self.kind(),
             function,
-        }
-    }
-
-    // ---- every plugin's
-
-    pub async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
-        match self {
-            Self::ConverterV1(guest) => guest.describe(store).await,
-            Self::AdapterV1(guest) => guest.describe(store).await,
-        }
-    }
-
-    pub async fn sender_checks(
-        &self,
-        store: &mut Store<State>,
-        config: &str,
-    ) -> Result<Result<SenderChecks, Problem>, Fault> {
-        match self {
-            Self::ConverterV1(guest) => guest.sender_checks(store, config).await,
-            Self::AdapterV1(guest) => guest.sender_checks(store, config).await,
-        }
-    }
-
-    pub async fn handshake(
-        &self,
-        store: &mut Store<State>,
-        delivery: PluginDelivery,
-    ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
-        match self {
-            Self::ConverterV1(guest) => guest.handshake(store, delivery).await,
-            Self::AdapterV1(guest) => guest.handshake(store, delivery).await,
-        }
-    }
-
-    /// Returns the raw answer to a golden case, as the contract's types serialise.
-    pub async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
-        match self {
-            Self::ConverterV1(guest) => guest.golden(store, case).await,
-            Self::AdapterV1(guest) => guest.golden(store, case).await,
-        }
-    }
-
-    // ---- a converter's
-
-    /// Starts an instance that outlives its first call.
-    #[cfg(feature = "bench")]
-    pub async fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
-        match self {
-            Self::ConverterV1(guest) => guest.start(store).await.map(Started),
-            Self::AdapterV1(_) => Err(wasmtime::Error::msg("an adapter instance is not kept")),
-        }
-    }
-
-    pub async fn convert(
-        &self,
-        store: &mut Store<State>,
-        delivery: PluginDelivery,
-    ) -> Result<Result<Conversion, Problem>, Fault> {
-        match self {
-            Self::ConverterV1(guest) => guest.convert(store, delivery).await,
-            Self::AdapterV1(_) => Err(self.lacks("convert")),
-        }
-    }
-
-    pub async fn complete(
-        &self,
-        store: &mut Store<State>,
-        completion: PluginCompletion,
-    ) -> Result<Result<Vec<Item>, Failure>, Fault> {
-        match self {
-            Self::ConverterV1(guest) => guest.complete(store, completion).await,
-            Self::AdapterV1(_) => Err(self.lacks("complete")),
-        }
-    }
-
-    // ---- an adapter's
-
-    pub async fn routes(
-        &self,
-        store: &mut Store<State>,
-        config: &str,
-    ) -> Result<Result<Pairs, Problem>, Fault> {
-        match self {
-            Self::AdapterV1(guest) => guest.routes(store, config).await,
-            Self::ConverterV1(_) => Err(self.lacks("routes")),
-        }
-    }
-
-    pub async fn send(
-        &self,
-        store: &mut Store<State>,
-        message: TemplateSend,
-    ) -> Result<SendStep, Fault> {
-        match self {
-            Self::AdapterV1(guest) => guest.send(store, message).await,
-            Self::ConverterV1(_) => Err(self.lacks("send")),
-        }
-    }
-
-    pub async fn read_answer(
-        &self,
-        store: &mut Store<State>,
-        message: TemplateSend,
-        response: HttpResponse,
-    ) -> Result<SendAnswer, Fault> {
-        match self {
-            Self::AdapterV1(guest) => guest.read_answer(store, message, response).await,
-            Self::ConverterV1(_) => Err(self.lacks("read-answer")),
-        }
-    }
-
-    pub async fn read_webhook(
-        &self,
-        store: &mut Store<State>,
-        delivery: PluginDelivery,
-    ) -> Result<Result<Webhook, Problem>, Fault> {
-        match self {
-            Self::AdapterV1(guest) => guest.read_webhook(store, delivery).await,
-            Self::ConverterV1(_) => Err(self.lacks("read-webhook")),
-        }
-    }
-
-    pub async fn list_templates(
-        &self,
-        store: &mut Store<State>,
-        config: &str,
-    ) -> Result<Result<TemplateStep, Problem>, Fault> {
-        match self {
-            Self::AdapterV1(guest) => guest.list_templates(store, config).await,
-            Self::ConverterV1(_) => Err(self.lacks("list-templates")),
-        }
-    }
-
-    pub async fn read_templates(
-        &self,
-        store: &mut Store<State>,
-        config: &str,
-        response: HttpResponse,
-    ) -> Result<Result<TemplatePage, Refused>, Fault> {
-        match self {
-            Self::AdapterV1(guest) => guest.read_templates(store, config, response).await,
-            Self::ConverterV1(_) => Err(self.lacks("read-templates")),
         }
     }
 }
@@ -253,18 +221,4 @@ fn not_there(case: &Case, kind: PluginKind) -> Fault {
         case.call.name(),
         kind.with_article()
     ))
-}
-
-#[cfg(feature = "bench")]
-pub struct Started(converter_v1::Started);
-
-#[cfg(feature = "bench")]
-impl Started {
-    pub async fn convert(
-        &self,
-        store: &mut Store<State>,
-        delivery: PluginDelivery,
-    ) -> Result<Result<Conversion, Problem>, Fault> {
-        converter_v1::convert(&self.0, store, delivery).await
-    }
 }

@@ -5,6 +5,7 @@
 
 mod bounds;
 
+use async_trait::async_trait;
 use leadhost_golden::{Call, Case};
 use serde_json::Value;
 use wasmtime::Store;
@@ -13,10 +14,7 @@ use wasmtime::component::InstancePre;
 use self::bindings::exports::leadhost::converter::converter as wit;
 use self::bindings::{LeadConverter, LeadConverterPre};
 use self::bounds::{Broken, Room};
-use super::Fault;
-use super::golden::shown;
-use super::texts::{attributes, kept_list, kept_pairs, notes, told};
-use super::types_v1::{self, golden_delivery, golden_response};
+use super::types::{self, golden_delivery, golden_response};
 use crate::domain::exchange::{HandshakeAnswer, HttpRequest, Problem, SenderChecks};
 use crate::domain::lead::{Action, Consent, Lead, Listing};
 use crate::domain::plugin::{
@@ -25,6 +23,9 @@ use crate::domain::plugin::{
 };
 use crate::domain::text::kept;
 use crate::limits;
+use crate::plugin::abi::golden::shown;
+use crate::plugin::abi::texts::{attributes, kept_list, kept_pairs, notes, told};
+use crate::plugin::abi::{self, Fault};
 use crate::plugin::instance::State;
 use crate::plugin::rules;
 
@@ -35,7 +36,7 @@ mod bindings {
     wasmtime::component::bindgen!({
         path: ["../wit/v1/types", "../wit/v1/converter"],
         world: "leadhost:converter/lead-converter",
-        with: { "leadhost:types/core@1.0.0": crate::plugin::abi::types_v1::core },
+        with: { "leadhost:types/core@1.0.0": crate::plugin::abi::v1::types::core },
         additional_derives: [serde::Serialize],
         exports: { default: async },
     });
@@ -52,59 +53,42 @@ impl Converter {
         })
     }
 
-    pub async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
+    async fn start(&self, store: &mut Store<State>) -> wasmtime::Result<LeadConverter> {
+        self.pre.instantiate_async(store).await
+    }
+}
+
+#[async_trait]
+impl abi::Plugin for Converter {
+    async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
         let guest = self.start(store).await?;
         let description = exported(&guest).call_describe(store).await?;
         Ok(description.into())
     }
 
-    pub async fn sender_checks(
+    async fn sender_checks(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<SenderChecks, Problem>, Fault> {
         let guest = self.start(store).await?;
-        types_v1::sender_checks(exported(&guest).call_sender_checks(store, config).await?)
+        types::sender_checks(exported(&guest).call_sender_checks(store, config).await?)
     }
 
-    pub async fn handshake(
+    async fn handshake(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
         let guest = self.start(store).await?;
-        types_v1::handshake(
+        types::handshake(
             exported(&guest)
                 .call_handshake(store, &delivery.into())
                 .await?,
         )
     }
 
-    pub async fn convert(
-        &self,
-        store: &mut Store<State>,
-        delivery: PluginDelivery,
-    ) -> Result<Result<Conversion, Problem>, Fault> {
-        let guest = self.start(store).await?;
-        convert(&guest, store, delivery).await
-    }
-
-    pub async fn complete(
-        &self,
-        store: &mut Store<State>,
-        completion: PluginCompletion,
-    ) -> Result<Result<Vec<Item>, Failure>, Fault> {
-        let guest = self.start(store).await?;
-        match exported(&guest)
-            .call_complete(store, &completion.into())
-            .await?
-        {
-            Ok(list) => Ok(Ok(items(list)?)),
-            Err(failure) => Ok(Err(failure.into())),
-        }
-    }
-
-    pub async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
+    async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
         let guest = self.start(store).await?;
         let guest = exported(&guest);
         match case.call {
@@ -119,7 +103,7 @@ impl Converter {
                 let answer = guest.call_convert(store, &golden_delivery(case)).await?;
                 shown(match answer {
                     Ok(mut conversion) => {
-                        types_v1::reply(conversion.reply.clone())?;
+                        types::reply(conversion.reply.clone())?;
                         conversion.items = as_taken(conversion.items)?;
                         Ok(conversion)
                     }
@@ -138,21 +122,57 @@ impl Converter {
             | Call::ReadAnswer
             | Call::ReadWebhook
             | Call::ListTemplates
-            | Call::ReadTemplates => Err(super::not_there(case, PluginKind::Converter)),
+            | Call::ReadTemplates => Err(abi::not_there(case, PluginKind::Converter)),
         }
-    }
-
-    pub(super) async fn start(&self, store: &mut Store<State>) -> wasmtime::Result<Started> {
-        self.pre.instantiate_async(store).await
     }
 }
 
-/// An instance that is ready to be called.
-pub(super) type Started = LeadConverter;
+#[async_trait]
+impl abi::Converter for Converter {
+    async fn convert(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Conversion, Problem>, Fault> {
+        let guest = self.start(store).await?;
+        convert(&guest, store, delivery).await
+    }
 
-/// Converts in an existing instance.
-pub(super) async fn convert(
-    guest: &Started,
+    async fn complete(
+        &self,
+        store: &mut Store<State>,
+        completion: PluginCompletion,
+    ) -> Result<Result<Vec<Item>, Failure>, Fault> {
+        let guest = self.start(store).await?;
+        match exported(&guest)
+            .call_complete(store, &completion.into())
+            .await?
+        {
+            Ok(list) => Ok(Ok(items(list)?)),
+            Err(failure) => Ok(Err(failure.into())),
+        }
+    }
+
+    #[cfg(feature = "bench")]
+    async fn keep(&self, store: &mut Store<State>) -> wasmtime::Result<Box<dyn abi::KeptInstance>> {
+        Ok(Box::new(self.start(store).await?))
+    }
+}
+
+#[cfg(feature = "bench")]
+#[async_trait]
+impl abi::KeptInstance for LeadConverter {
+    async fn convert(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Conversion, Problem>, Fault> {
+        convert(self, store, delivery).await
+    }
+}
+
+async fn convert(
+    guest: &LeadConverter,
     store: &mut Store<State>,
     delivery: PluginDelivery,
 ) -> Result<Result<Conversion, Problem>, Fault> {
@@ -161,7 +181,7 @@ pub(super) async fn convert(
         .await?
     {
         Ok(conversion) => Ok(Ok(Conversion {
-            reply: types_v1::reply(conversion.reply)?,
+            reply: types::reply(conversion.reply)?,
             items: items(conversion.items)?,
             notes: notes(conversion.notes),
         })),
@@ -300,7 +320,7 @@ fn as_taken(mut given: Vec<wit::Item>) -> Result<Vec<wit::Item>, Fault> {
         if let Outcome::Invalid(problem) = taken.outcome
             && !matches!(given.outcome, wit::Outcome::Invalid(_))
         {
-            given.outcome = wit::Outcome::Invalid(types_v1::core::Problem {
+            given.outcome = wit::Outcome::Invalid(types::core::Problem {
                 message: problem.message,
                 path: problem.path,
             });
@@ -372,7 +392,7 @@ mod tests {
             "{\"a\u{fffd}b\":{\"x\u{fffd}\":[\"\u{fffd}\",1.50]}}"
         );
         assert_eq!(notes(vec![zero()]), [shown]);
-        let problem = Problem::from(types_v1::core::Problem {
+        let problem = Problem::from(types::core::Problem {
             message: zero(),
             path: zero(),
         });

@@ -5,7 +5,7 @@
 
 use super::wit;
 use crate::limits;
-use crate::plugin::abi::types_v1::core;
+use crate::plugin::abi::v1::types::core;
 use crate::plugin::rules::size;
 
 /// The rule that an item breaks, and the field.

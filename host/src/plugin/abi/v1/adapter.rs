@@ -6,6 +6,7 @@
 
 mod events;
 
+use async_trait::async_trait;
 use leadhost_golden::{Call, Case};
 use serde_json::Value;
 use wasmtime::Store;
@@ -13,10 +14,7 @@ use wasmtime::component::InstancePre;
 
 use self::bindings::exports::leadhost::adapter::adapter as wit;
 use self::bindings::{ChannelAdapter, ChannelAdapterPre};
-use super::Fault;
-use super::golden::shown;
-use super::texts::{cut, kept_list, kept_pairs, notes};
-use super::types_v1::{self, golden_delivery, golden_response};
+use super::types::{self, golden_delivery, golden_response};
 use crate::domain::channel::{
     Accepted, Category, Placeholder, Refused, SendAnswer, SendStep, Template, TemplatePage,
     TemplateSend, TemplateStep, Webhook,
@@ -27,6 +25,9 @@ use crate::domain::exchange::{
 use crate::domain::plugin::{Description, PluginDelivery, PluginKind};
 use crate::domain::text::{kept, kept_json};
 use crate::limits;
+use crate::plugin::abi::golden::shown;
+use crate::plugin::abi::texts::{cut, kept_list, kept_pairs, notes};
+use crate::plugin::abi::{self, Fault};
 use crate::plugin::instance::State;
 use crate::plugin::rules;
 
@@ -37,7 +38,7 @@ mod bindings {
     wasmtime::component::bindgen!({
         path: ["../wit/v1/types", "../wit/v1/adapter"],
         world: "leadhost:adapter/channel-adapter",
-        with: { "leadhost:types/core@1.0.0": crate::plugin::abi::types_v1::core },
+        with: { "leadhost:types/core@1.0.0": crate::plugin::abi::v1::types::core },
         additional_derives: [serde::Serialize],
         exports: { default: async },
     });
@@ -54,128 +55,41 @@ impl Adapter {
         })
     }
 
-    pub async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
+    async fn start(&self, store: &mut Store<State>) -> wasmtime::Result<ChannelAdapter> {
+        self.pre.instantiate_async(store).await
+    }
+}
+
+#[async_trait]
+impl abi::Plugin for Adapter {
+    async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
         let guest = self.start(store).await?;
         Ok(exported(&guest).call_describe(store).await?.into())
     }
 
-    pub async fn sender_checks(
+    async fn sender_checks(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<SenderChecks, Problem>, Fault> {
         let guest = self.start(store).await?;
-        types_v1::sender_checks(exported(&guest).call_sender_checks(store, config).await?)
+        types::sender_checks(exported(&guest).call_sender_checks(store, config).await?)
     }
 
-    pub async fn handshake(
+    async fn handshake(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
         let guest = self.start(store).await?;
-        types_v1::handshake(
+        types::handshake(
             exported(&guest)
                 .call_handshake(store, &delivery.into())
                 .await?,
         )
     }
 
-    pub async fn routes(
-        &self,
-        store: &mut Store<State>,
-        config: &str,
-    ) -> Result<Result<Pairs, Problem>, Fault> {
-        let guest = self.start(store).await?;
-        match exported(&guest).call_routes(store, config).await? {
-            Ok(routes) => {
-                let routes = kept_pairs(routes);
-                rules::channel::route(&routes).map_err(Fault::Rule)?;
-                Ok(Ok(routes))
-            }
-            Err(problem) => Ok(Err(problem.into())),
-        }
-    }
-
-    pub async fn send(
-        &self,
-        store: &mut Store<State>,
-        message: TemplateSend,
-    ) -> Result<SendStep, Fault> {
-        let guest = self.start(store).await?;
-        match exported(&guest).call_send(store, &message.into()).await? {
-            wit::SendStep::Call(call) => Ok(SendStep::Call(request(call)?)),
-            wit::SendStep::Answer(answer) => send_answer(answer).map(SendStep::Answer),
-        }
-    }
-
-    pub async fn read_answer(
-        &self,
-        store: &mut Store<State>,
-        message: TemplateSend,
-        response: HttpResponse,
-    ) -> Result<SendAnswer, Fault> {
-        let guest = self.start(store).await?;
-        let (message, response) = (message.into(), response.into());
-        send_answer(
-            exported(&guest)
-                .call_read_answer(store, &message, &response)
-                .await?,
-        )
-    }
-
-    pub async fn read_webhook(
-        &self,
-        store: &mut Store<State>,
-        delivery: PluginDelivery,
-    ) -> Result<Result<Webhook, Problem>, Fault> {
-        let guest = self.start(store).await?;
-        match exported(&guest)
-            .call_read_webhook(store, &delivery.into())
-            .await?
-        {
-            Ok(webhook) => Ok(Ok(Webhook {
-                reply: types_v1::reply(webhook.reply)?,
-                events: events::read(webhook.events)?,
-                notes: notes(webhook.notes),
-            })),
-            Err(problem) => Ok(Err(problem.into())),
-        }
-    }
-
-    pub async fn list_templates(
-        &self,
-        store: &mut Store<State>,
-        config: &str,
-    ) -> Result<Result<TemplateStep, Problem>, Fault> {
-        let guest = self.start(store).await?;
-        Ok(
-            match exported(&guest).call_list_templates(store, config).await? {
-                Ok(wit::TemplateStep::Call(call)) => Ok(TemplateStep::Call(request(call)?)),
-                Ok(wit::TemplateStep::Page(page)) => Ok(TemplateStep::Page(template_page(page)?)),
-                Ok(wit::TemplateStep::Unlisted) => Ok(TemplateStep::Unlisted),
-                Err(problem) => Err(problem.into()),
-            },
-        )
-    }
-
-    pub async fn read_templates(
-        &self,
-        store: &mut Store<State>,
-        config: &str,
-        response: HttpResponse,
-    ) -> Result<Result<TemplatePage, Refused>, Fault> {
-        let guest = self.start(store).await?;
-        match exported(&guest)
-            .call_read_templates(store, config, &response.into())
-            .await?
-        {
-            Ok(page) => Ok(Ok(template_page(page)?)),
-            Err(refused) => Ok(Err(refused.into())),
-        }
-    }
-
-    pub async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
+    async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
         let guest = self.start(store).await?;
         let guest = exported(&guest);
         let config = case.delivery.config_text();
@@ -204,12 +118,105 @@ impl Adapter {
             Call::ReadTemplates => {
                 shown(guest.call_read_templates(store, &config, &response).await?)
             }
-            Call::Convert | Call::Complete => Err(super::not_there(case, PluginKind::Adapter)),
+            Call::Convert | Call::Complete => Err(abi::not_there(case, PluginKind::Adapter)),
+        }
+    }
+}
+
+#[async_trait]
+impl abi::Adapter for Adapter {
+    async fn routes(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<Pairs, Problem>, Fault> {
+        let guest = self.start(store).await?;
+        match exported(&guest).call_routes(store, config).await? {
+            Ok(routes) => {
+                let routes = kept_pairs(routes);
+                rules::channel::route(&routes).map_err(Fault::Rule)?;
+                Ok(Ok(routes))
+            }
+            Err(problem) => Ok(Err(problem.into())),
         }
     }
 
-    async fn start(&self, store: &mut Store<State>) -> wasmtime::Result<ChannelAdapter> {
-        self.pre.instantiate_async(store).await
+    async fn send(
+        &self,
+        store: &mut Store<State>,
+        message: TemplateSend,
+    ) -> Result<SendStep, Fault> {
+        let guest = self.start(store).await?;
+        match exported(&guest).call_send(store, &message.into()).await? {
+            wit::SendStep::Call(call) => Ok(SendStep::Call(request(call)?)),
+            wit::SendStep::Answer(answer) => send_answer(answer).map(SendStep::Answer),
+        }
+    }
+
+    async fn read_answer(
+        &self,
+        store: &mut Store<State>,
+        message: TemplateSend,
+        response: HttpResponse,
+    ) -> Result<SendAnswer, Fault> {
+        let guest = self.start(store).await?;
+        let (message, response) = (message.into(), response.into());
+        send_answer(
+            exported(&guest)
+                .call_read_answer(store, &message, &response)
+                .await?,
+        )
+    }
+
+    async fn read_webhook(
+        &self,
+        store: &mut Store<State>,
+        delivery: PluginDelivery,
+    ) -> Result<Result<Webhook, Problem>, Fault> {
+        let guest = self.start(store).await?;
+        match exported(&guest)
+            .call_read_webhook(store, &delivery.into())
+            .await?
+        {
+            Ok(webhook) => Ok(Ok(Webhook {
+                reply: types::reply(webhook.reply)?,
+                events: events::read(webhook.events)?,
+                notes: notes(webhook.notes),
+            })),
+            Err(problem) => Ok(Err(problem.into())),
+        }
+    }
+
+    async fn list_templates(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+    ) -> Result<Result<TemplateStep, Problem>, Fault> {
+        let guest = self.start(store).await?;
+        Ok(
+            match exported(&guest).call_list_templates(store, config).await? {
+                Ok(wit::TemplateStep::Call(call)) => Ok(TemplateStep::Call(request(call)?)),
+                Ok(wit::TemplateStep::Page(page)) => Ok(TemplateStep::Page(template_page(page)?)),
+                Ok(wit::TemplateStep::Unlisted) => Ok(TemplateStep::Unlisted),
+                Err(problem) => Err(problem.into()),
+            },
+        )
+    }
+
+    async fn read_templates(
+        &self,
+        store: &mut Store<State>,
+        config: &str,
+        response: HttpResponse,
+    ) -> Result<Result<TemplatePage, Refused>, Fault> {
+        let guest = self.start(store).await?;
+        match exported(&guest)
+            .call_read_templates(store, config, &response.into())
+            .await?
+        {
+            Ok(page) => Ok(Ok(template_page(page)?)),
+            Err(refused) => Ok(Err(refused.into())),
+        }
     }
 }
 
@@ -244,7 +251,7 @@ fn golden_message(case: &Case) -> wit::TemplateSend {
 
 // ---- out: results of a send
 
-fn request(request: types_v1::core::HttpRequest) -> Result<Box<HttpRequest>, Fault> {
+fn request(request: types::core::HttpRequest) -> Result<Box<HttpRequest>, Fault> {
     let request = HttpRequest::try_from(request)?;
     rules::request(&request).map_err(Fault::Rule)?;
     Ok(Box::new(request))

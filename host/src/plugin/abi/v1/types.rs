@@ -7,14 +7,14 @@
 use leadhost_golden::{Case, Response};
 
 pub use self::bindings::leadhost::types::core;
-use super::Fault;
-use super::texts::told;
 use crate::domain::exchange::{
     HandshakeAnswer, HttpRequest, HttpResponse, Location, Problem, Reply, Requirement, Segment,
     SenderCheck, SenderChecks, SignedPart, Slot, SlotArgument,
 };
 use crate::domain::plugin::{Description, PluginDelivery, SecretDeclaration};
 use crate::domain::word::UnknownWord;
+use crate::plugin::abi::Fault;
+use crate::plugin::abi::texts::told;
 use crate::plugin::rules;
 
 mod bindings {

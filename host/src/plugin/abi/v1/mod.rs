@@ -1,0 +1,22 @@
+//! Version 1 of the contracts. Answers are converted to the domain's types here.
+
+mod adapter;
+mod converter;
+mod types;
+
+use super::{Guest, Offer};
+use crate::domain::plugin::PluginKind;
+
+pub const CONVERTER: Offer = Offer {
+    contract: converter::CONTRACT,
+    export: converter::EXPORT,
+    kind: PluginKind::Converter,
+    link: |pre| Ok(Guest::Converter(Box::new(converter::Converter::new(pre)?))),
+};
+
+pub const ADAPTER: Offer = Offer {
+    contract: adapter::CONTRACT,
+    export: adapter::EXPORT,
+    kind: PluginKind::Adapter,
+    link: |pre| Ok(Guest::Adapter(Box::new(adapter::Adapter::new(pre)?))),
+};
