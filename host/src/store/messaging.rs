@@ -44,20 +44,28 @@ pub struct NewMessage {
     pub until: Micros,
 }
 
+/// What a partner says about a notification besides its instance, its template and the phone.
+#[derive(Clone, Debug)]
+pub struct NotificationDetails {
+    /// The contact's name.
+    pub name: String,
+    /// Normalised.
+    pub email: Option<String>,
+    pub source: String,
+    /// Whether to hand the conversation to people if it is not answered in time.
+    pub transfer: bool,
+    pub special_instructions: Option<String>,
+}
+
 /// `POST /send-notification`, checked and normalised.
 #[derive(Clone, Debug)]
 pub struct Notification {
     pub channel: Channel,
     pub message: NewMessage,
-    pub name: String,
+    pub details: NotificationDetails,
     pub phone: Phone,
-    pub email: Option<String>,
     /// See `domain::contact::keys`. The phone's key comes first.
     pub contact_keys: Vec<String>,
-    pub source: String,
-    /// Whether to hand the conversation to people if it is not answered in time.
-    pub transfer: bool,
-    pub special_instructions: Option<String>,
     /// None: the contact's newest open deal, if there is one.
     pub deal: Option<DealId>,
     pub idempotency: Option<IdempotencyClaim>,
@@ -331,8 +339,7 @@ pub struct OutboxFilter {
     pub limit: u32,
 }
 
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct OutboxMessage {
     pub id: MessageId,
     pub workspace_id: WorkspaceId,
@@ -344,7 +351,6 @@ pub struct OutboxMessage {
     pub created_at: Micros,
     /// `contact`, `agent`, …
     pub actor: String,
-    #[serde(rename = "type")]
     pub kind: String,
     pub content: Option<String>,
     pub metadata: Value,

@@ -7,7 +7,8 @@ use leadhost::domain::key::KeyKind;
 use leadhost::domain::message::TemplateName;
 use leadhost::domain::phone;
 use leadhost::store::{
-    IdempotencyClaim, IdempotencyKey, NewMessage, Notification, Notified, Write, Written,
+    IdempotencyClaim, IdempotencyKey, NewMessage, Notification, NotificationDetails, Notified,
+    Write, Written,
 };
 use leadhost_tests::{Answer, Host, On, Options, guests};
 use serde_json::{Value, json};
@@ -151,13 +152,15 @@ async fn begun(bot: &Bot, body: &Value) -> MessageId {
             content: None,
             until: now.plus_seconds(86_400),
         },
-        name: "Ana".to_owned(),
+        details: NotificationDetails {
+            name: "Ana".to_owned(),
+            email: None,
+            source: "test".to_owned(),
+            transfer: true,
+            special_instructions: None,
+        },
         contact_keys: contact::keys(std::slice::from_ref(&phone), &[]),
         phone,
-        email: None,
-        source: "test".to_owned(),
-        transfer: true,
-        special_instructions: None,
         deal: None,
         idempotency: Some(IdempotencyClaim {
             key: IdempotencyKey {

@@ -94,10 +94,8 @@ async fn unanswered(world: &World, to: &str) -> ConversationId {
 
 pub async fn an_unanswered_notification_is_on_the_desk(world: &World) {
     let id = deal(world).await;
-    let new = Notification {
-        special_instructions: Some("be brief".to_owned()),
-        ..urgent(world, PHONE)
-    };
+    let mut new = urgent(world, PHONE);
+    new.details.special_instructions = Some("be brief".to_owned());
     let new = store(world, new).await;
     settle_send(world, new.message, 0, accepted(world, "w1")).await;
     world.advance(86_400).await;

@@ -255,9 +255,11 @@ async fn live(world: &World, new: fn(&World, &str) -> NewLead, name: &str, phone
     };
     let asked = |text: &str| Notification {
         message: message(text),
-        name: name.to_owned(),
-        source: "crm".to_owned(),
-        special_instructions: Some(format!("{name} sleeps long")),
+        details: NotificationDetails {
+            name: name.to_owned(),
+            special_instructions: Some(format!("{name} sleeps long")),
+            ..urgent(world, phone).details
+        },
         ..urgent(world, phone)
     };
     let out = super::messages::store(world, asked("one")).await;

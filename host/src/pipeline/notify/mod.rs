@@ -28,30 +28,18 @@ use crate::domain::message::State;
 use crate::domain::phone::Phone;
 use crate::pipeline::state::Pipeline;
 use crate::store::{
-    Channel, IdempotencyClaim, Lease, Notification, Notified, Remembered, StoreError, StoredAnswer,
-    Write, Written,
+    Channel, IdempotencyClaim, Lease, Notification, NotificationDetails, Notified, Remembered,
+    StoreError, StoredAnswer, Write, Written,
 };
 use crate::telemetry;
 
-/// The message that a partner requests, and its contact except for the phone number.
-#[derive(Debug)]
+/// A checked request with its instance.
 pub struct Request {
-    pub name: String,
-    /// Normalised.
-    pub email: Option<String>,
-    pub source: String,
-    /// Whether to hand the conversation to people if it is not answered in time.
-    pub transfer: bool,
-    pub special_instructions: Option<String>,
-    pub template: TemplateUse,
-}
-
-/// A checked request and its instance.
-pub struct Notice {
     pub live: Arc<Live>,
     pub channel: Channel,
     pub phone: Phone,
-    pub request: Request,
+    pub details: NotificationDetails,
+    pub template: TemplateUse,
     pub claim: Option<IdempotencyClaim>,
     /// When the request arrived.
     pub received: Instant,
@@ -80,44 +68,43 @@ pub enum Told {
 /// # Errors
 ///
 /// [`StoreError`] if the store fails.
-pub async fn notify(pipeline: &Arc<Pipeline>, notice: Notice) -> Result<Told, StoreError> {
-    let composed =
-        match templates::prepare(pipeline, &notice.live, &notice.request.template).await? {
-            Ok(composed) => composed,
-            Err(TemplateError::Misfit(misfits)) => {
-                // The template may have changed since the first request with this key.
-                if let Some(told) = told_before(pipeline, &notice, None).await? {
-                    return Ok(told);
-                }
-                pipeline
-                    .core
-                    .metrics
-                    .messaging
-                    .notification(telemetry::Notified::Misfit);
-                return Ok(Told::Misfit(misfits));
+pub async fn notify(pipeline: &Arc<Pipeline>, request: Request) -> Result<Told, StoreError> {
+    let composed = match templates::prepare(pipeline, &request.live, &request.template).await? {
+        Ok(composed) => composed,
+        Err(TemplateError::Misfit(misfits)) => {
+            // The template may have changed since the first request with this key.
+            if let Some(told) = told_before(pipeline, &request, None).await? {
+                return Ok(told);
             }
-            Err(error) => {
-                pipeline
-                    .core
-                    .metrics
-                    .messaging
-                    .notification(telemetry::Notified::Template);
-                let answer = Answer::Template(error.to_string());
-                return without_a_message(pipeline, &notice, &answer).await;
-            }
-        };
-    store(pipeline, notice, composed).await
+            pipeline
+                .core
+                .metrics
+                .messaging
+                .notification(telemetry::Notified::Misfit);
+            return Ok(Told::Misfit(misfits));
+        }
+        Err(error) => {
+            pipeline
+                .core
+                .metrics
+                .messaging
+                .notification(telemetry::Notified::Template);
+            let answer = Answer::Template(error.to_string());
+            return without_a_message(pipeline, &request, &answer).await;
+        }
+    };
+    store(pipeline, request, composed).await
 }
 
 /// Answers a request whose template cannot be used. Only the answer is stored, under the
 /// request's key.
 async fn without_a_message(
     pipeline: &Pipeline,
-    notice: &Notice,
+    request: &Request,
     answer: &Answer,
 ) -> Result<Told, StoreError> {
     let stored = answer.stored();
-    let before = told_before(pipeline, notice, Some(stored.clone())).await?;
+    let before = told_before(pipeline, request, Some(stored.clone())).await?;
     Ok(before.unwrap_or(Told::Answer {
         answer: stored,
         replayed: false,
@@ -128,10 +115,10 @@ async fn without_a_message(
 /// answer under the key.
 async fn told_before(
     pipeline: &Pipeline,
-    notice: &Notice,
+    request: &Request,
     answer: Option<StoredAnswer>,
 ) -> Result<Option<Told>, StoreError> {
-    let Some(claim) = notice.claim.clone() else {
+    let Some(claim) = request.claim.clone() else {
         return Ok(None);
     };
     let write = Write::Remember(Box::new(Remembered { claim, answer }));
@@ -143,16 +130,16 @@ async fn told_before(
 
 async fn store(
     pipeline: &Arc<Pipeline>,
-    notice: Notice,
+    request: Request,
     composed: Composed,
 ) -> Result<Told, StoreError> {
     let now = pipeline.core.clock.now();
-    let live = Arc::clone(&notice.live);
+    let live = Arc::clone(&request.live);
     let message = composed.into_message(&live.connection.settings, now);
     let (payload, until) = (message.payload.clone(), message.until);
     let template = message.template.name.clone();
-    let emails: Vec<String> = notice.request.email.iter().cloned().collect();
-    let contact_keys = contact::keys(std::slice::from_ref(&notice.phone), &emails);
+    let emails: Vec<String> = request.details.email.iter().cloned().collect();
+    let contact_keys = contact::keys(std::slice::from_ref(&request.phone), &emails);
     // Starts before the store answers, so that the lease ends here no later than in the store.
     let held = Held::for_seconds(pipeline.core.config.worker.lease_seconds);
     let can_send = live.connection.paused.is_none()
@@ -161,19 +148,15 @@ async fn store(
             .plugins
             .active(&live.connection.plugin)
             .is_some();
-    let key = notice.claim.as_ref().map(|claim| claim.key.clone());
+    let key = request.claim.as_ref().map(|claim| claim.key.clone());
     let notification = Notification {
-        channel: notice.channel.clone(),
+        channel: request.channel.clone(),
         message,
-        name: notice.request.name,
-        phone: notice.phone,
-        email: notice.request.email,
+        details: request.details,
+        phone: request.phone,
         contact_keys,
-        source: notice.request.source,
-        transfer: notice.request.transfer,
-        special_instructions: notice.request.special_instructions,
         deal: None,
-        idempotency: notice.claim,
+        idempotency: request.claim,
         lease_until: can_send.then(|| now.plus_seconds(pipeline.core.config.worker.lease_seconds)),
     };
     let write = Write::Notify(Box::new(notification));
@@ -209,7 +192,7 @@ async fn store(
         return Ok(stored.in_state(state));
     }
     let outgoing = Outgoing {
-        channel: notice.channel,
+        channel: request.channel,
         message,
         conversation,
         contact,
@@ -225,7 +208,7 @@ async fn store(
         outgoing,
         template,
         key,
-        received: notice.received,
+        received: request.received,
     };
     Ok(send_at_once(pipeline, stored, call).await)
 }

@@ -25,18 +25,18 @@ pub(super) fn notify(known: &mut Known, new: &Notification) -> Notified {
     }
     let said = Said {
         keys: &new.contact_keys,
-        name: Some(&new.name),
-        email: new.email.as_deref(),
+        name: Some(&new.details.name),
+        email: new.details.email.as_deref(),
         phone_number: new.phone.e164.as_deref(),
         props: None,
     };
     let contact = people::find_or_create(known, workspace, &said);
     let opening = Opening {
         contact,
-        source: Some(&new.source),
+        source: Some(&new.details.source),
         deal: new.deal,
-        transfer: new.transfer,
-        special_instructions: new.special_instructions.as_deref(),
+        transfer: new.details.transfer,
+        special_instructions: new.details.special_instructions.as_deref(),
     };
     let conversation = conversation::for_sending(known, &new.channel, &opening);
     let recipient = new.phone.e164.as_ref().unwrap_or(&new.phone.raw);

@@ -19,8 +19,9 @@ use crate::domain::time::Micros;
 use crate::domain::workspace::AgentKind;
 use crate::store::{
     ByPartner, Channel, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event,
-    IdempotencyClaim, IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification, Notified,
-    SendOutcome, SendSettlement, StoredAnswer, TicketPatch, TicketPatched, Write, Written,
+    IdempotencyClaim, IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification,
+    NotificationDetails, Notified, SendOutcome, SendSettlement, StoredAnswer, TicketPatch,
+    TicketPatched, Write, Written,
 };
 
 pub const NOW: Micros = Micros(1_750_000_000_000_000);
@@ -73,13 +74,15 @@ pub fn notification() -> Notification {
             content: None,
             until: time(86_400),
         },
-        name: "Rita".to_owned(),
+        details: NotificationDetails {
+            name: "Rita".to_owned(),
+            email: None,
+            source: "crm".to_owned(),
+            transfer: true,
+            special_instructions: None,
+        },
         contact_keys: contact::keys(std::slice::from_ref(&phone), &[]),
         phone,
-        email: None,
-        source: "crm".to_owned(),
-        transfer: true,
-        special_instructions: None,
         deal: None,
         idempotency: None,
         lease_until: Some(time(60)),

@@ -224,10 +224,8 @@ mod tests {
     fn a_timeout_hands_nothing_over_if_the_notification_forbade_it() {
         let known = &mut known();
         let deal = stored_deal(known);
-        let quiet = Notification {
-            transfer: false,
-            ..notification()
-        };
+        let mut quiet = notification();
+        quiet.details.transfer = false;
         let talk_id = talk_about(known, deal, quiet);
         known.now = time(86_400);
         assert!(elapse(known, talk_id));

@@ -77,8 +77,9 @@ impl Asker<'_> {
         let phone = phone(STRANGERS + turn);
         let mut new = notification(world, &phone);
         new.channel = chance.of(&self.lines()).clone();
-        new.source = (*chance.of(&["crm", "portal", "Fórum & cia", "crm,portal"])).to_owned();
-        new.transfer = chance.below(2) == 0;
+        new.details.source =
+            (*chance.of(&["crm", "portal", "Fórum & cia", "crm,portal"])).to_owned();
+        new.details.transfer = chance.below(2) == 0;
         new.lease_until = Some(world.now().plus(Micros::MINUTE));
         let channel = new.channel.clone();
         let written = world.commit(&[Write::Notify(Box::new(new))]).await;

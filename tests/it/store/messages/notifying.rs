@@ -12,11 +12,9 @@ use super::super::world::*;
 use super::*;
 
 pub async fn a_notification_is_a_contact_a_conversation_and_a_message_on_its_way(world: &World) {
-    let new = Notification {
-        email: Some("rita@example.com".to_owned()),
-        special_instructions: Some("be brief".to_owned()),
-        ..urgent(world, PHONE)
-    };
+    let mut new = urgent(world, PHONE);
+    new.details.email = Some("rita@example.com".to_owned());
+    new.details.special_instructions = Some("be brief".to_owned());
     let new = store(world, new).await;
     assert_eq!(new.state, State::Sending);
     assert_eq!(new.recipient, PHONE);
@@ -67,10 +65,13 @@ pub async fn a_notification_continues_the_open_conversation(world: &World) {
     let first = store(world, notification(world, PHONE)).await;
     world.advance(1).await;
     let again = Notification {
-        name: "Another name".to_owned(),
-        email: Some("rita@example.com".to_owned()),
-        source: "elsewhere".to_owned(),
-        special_instructions: Some("be kind".to_owned()),
+        details: NotificationDetails {
+            name: "Another name".to_owned(),
+            email: Some("rita@example.com".to_owned()),
+            source: "elsewhere".to_owned(),
+            transfer: true,
+            special_instructions: Some("be kind".to_owned()),
+        },
         ..notification(world, "(11) 98765-4321")
     };
     let again = store(world, again).await;

@@ -9,10 +9,8 @@ use super::*;
 pub async fn an_unanswered_conversation_goes_to_people_unless_it_should_not(world: &World) {
     let first = out(world, "w1").await;
     let to = "+5511987650001";
-    let quiet = Notification {
-        transfer: false,
-        ..urgent(world, to)
-    };
+    let mut quiet = urgent(world, to);
+    quiet.details.transfer = false;
     let quiet = store(world, quiet).await;
     settle_send(world, quiet.message, 0, accepted(world, "w2")).await;
     world.advance(86_399).await;

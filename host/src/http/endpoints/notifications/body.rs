@@ -9,11 +9,11 @@ use crate::domain::id::AgentId;
 use crate::http::error::ApiError;
 use crate::http::zod::{Issue, Length, Node, Step};
 use crate::limits;
-use crate::pipeline::notify::Request;
 use crate::pipeline::templates::wanted::{
     Component, ComponentKind, Document, Media, Parameter, Parts, TemplateUse, Value as Filled,
 };
 use crate::pipeline::templates::{Misfit, Mismatch};
+use crate::store::NotificationDetails;
 
 const NAME: Length = Length::filled(limits::NAME_CHARACTERS);
 const PARAMETER: Length = Length::up_to(limits::PARAMETER_CHARACTERS);
@@ -26,7 +26,13 @@ pub struct Read {
     pub phone_number: Option<String>,
     pub instance: Option<AgentId>,
     /// `None` if a field has an issue.
-    pub request: Option<Request>,
+    pub message: Option<Message>,
+}
+
+/// The message that a partner requests.
+pub struct Message {
+    pub details: NotificationDetails,
+    pub template: TemplateUse,
 }
 
 /// Returns the issue of a phone number that cannot exist.
@@ -53,16 +59,18 @@ pub fn read(body: Node<'_>) -> Option<Read> {
     let transfer = transfer(body);
     let special_instructions = special_instructions(body);
     let template = template(body);
-    let request = name.zip(source).zip(template);
+    let message = name.zip(source).zip(template);
     Some(Read {
         phone_number: phone_number.map(str::to_owned),
         instance,
-        request: request.map(|((name, source), template)| Request {
-            name: name.to_owned(),
-            email,
-            source: source.trim().to_owned(),
-            transfer,
-            special_instructions,
+        message: message.map(|((name, source), template)| Message {
+            details: NotificationDetails {
+                name: name.to_owned(),
+                email,
+                source: source.trim().to_owned(),
+                transfer,
+                special_instructions,
+            },
             template,
         }),
     })

@@ -14,7 +14,7 @@ use crate::http::json;
 use crate::http::reply::Reply;
 use crate::http::route::PartnerRoute;
 use crate::http::zod;
-use crate::pipeline::notify::{self, Notice, Told};
+use crate::pipeline::notify::{self, Request, Told};
 use crate::telemetry::Notified;
 
 /// Answers `POST /send-notification`.
@@ -35,7 +35,7 @@ pub async fn run(
     let read = read.unwrap_or_default();
     let (named, phone) = (read.instance, read.phone_number.as_deref());
     let (live, phone) = instance::addressed(call, caller, named, phone, &mut issues).await?;
-    let (Some(request), Some(phone), true) = (read.request, phone, issues.is_empty()) else {
+    let (Some(message), Some(phone), true) = (read.message, phone, issues.is_empty()) else {
         http.core.metrics.messaging.notification(Notified::Invalid);
         return Err(zod::invalid(&issues));
     };
@@ -54,11 +54,12 @@ pub async fn run(
     };
     let route = PartnerRoute::SendNotification.name();
     let claim = key.map(|key| key.claim(call, caller, route, "", &value));
-    let notice = Notice {
+    let request = Request {
         live,
         channel,
         phone,
-        request,
+        details: message.details,
+        template: message.template,
         claim,
         received,
     };
@@ -66,7 +67,7 @@ pub async fn run(
     // From here on the message is sent even if the partner hangs up.
     let pipeline = Arc::clone(&http.pipeline);
     let work = http.core.spawn(async move {
-        let told = notify::notify(&pipeline, notice).await;
+        let told = notify::notify(&pipeline, request).await;
         drop(held);
         told
     });

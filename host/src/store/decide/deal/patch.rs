@@ -316,10 +316,8 @@ mod tests {
     fn a_transferred_deal_hands_its_conversation_to_people_once() {
         let known = &mut known();
         let id = stored_deal(known);
-        let with_words = Notification {
-            special_instructions: Some("be brief".to_owned()),
-            ..notification()
-        };
+        let mut with_words = notification();
+        with_words.details.special_instructions = Some("be brief".to_owned());
         let talk_id = talk_about(known, id, with_words);
         assert!(talk(known, talk_id).respond_by.is_some());
         let given = DealPatch {

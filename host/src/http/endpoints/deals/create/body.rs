@@ -293,7 +293,7 @@ mod fuzz {
             lead_somewhere(body, &issues);
             if issues.is_empty() {
                 let read = draft.expect("nothing is wrong");
-                assert!(read.request.is_some() && read.instance.is_some());
+                assert!(read.message.is_some() && read.instance.is_some());
                 assert!(read.phone_number.is_some());
             }
             let (_, issues) = zod::read(body, super::super::super::patch::read);
