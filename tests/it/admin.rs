@@ -333,7 +333,10 @@ async fn a_connection_is_paused_and_resumed_by_any_of_its_names(on: On) {
         .post(&format!("/connections/{id}/pause"), &pause)
         .await
         .expect(200);
-    assert_eq!(paused().await["reason"], "the token ran out");
+    assert_eq!(
+        paused().await,
+        json!({"reason": "the token ran out", "since": operator.host.now()})
+    );
     operator
         .post("/connections/acme%2Fform/resume", &json!({}))
         .await

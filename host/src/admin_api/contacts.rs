@@ -1,1 +1,143 @@
-//! Contacts: erasure.
+//! Persons: their erasure on request, and the record of it.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
+use crate::domain::time::Micros;
+use crate::domain::word::words;
+
+/// A person to erase, named by one of `id`, `phone` and `email`.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EraseRequest {
+    /// The workspace's slug or id. Required with `phone` and `email`; without it, all
+    /// workspaces are searched for the id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// The contact's id. For an erased contact, the id in the receipt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ContactId>)]
+    pub id: Option<String>,
+    /// The contact's phone number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phone: Option<String>,
+    /// The contact's e-mail address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+    /// Only counts what would be removed.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// Also removes unconverted deliveries that name the person.
+    #[serde(default)]
+    pub unconverted: bool,
+}
+
+/// What an erasure removed, or what it would remove. It names the person by id alone.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EraseReceipt {
+    /// Whether nothing was removed.
+    pub dry_run: bool,
+    /// The id of the record. Null in a dry run.
+    pub id: Option<ErasureId>,
+    /// The workspace's slug.
+    pub workspace: String,
+    pub workspace_id: WorkspaceId,
+    pub contact_id: ContactId,
+    /// The key by which the person was found.
+    pub found_by: FoundBy,
+    /// The operator's key. Null in a dry run.
+    pub key_id: Option<KeyId>,
+    /// When the erasure began. Null in a dry run.
+    pub began_at: Option<Micros>,
+    /// When the erasure ended. Null in a dry run.
+    pub done_at: Option<Micros>,
+    pub erased: ErasedCounts,
+    pub remaining: Remaining,
+    /// Other contacts with the address or number by which the person was found. They stay.
+    pub others: Vec<ContactId>,
+    /// What the service cannot know or reach. Empty in a dry run.
+    pub not_reached: Vec<String>,
+}
+
+/// A page of erasures, newest first.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Erasures {
+    pub erasures: Vec<ErasureView>,
+    /// The `before` of the next page. Null on the last page.
+    pub next: Option<ErasureId>,
+}
+
+/// The record of an erasure. It contains no personal data.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ErasureView {
+    pub id: ErasureId,
+    pub workspace_id: WorkspaceId,
+    pub contact_id: ContactId,
+    /// The key by which the person was found.
+    pub found_by: FoundBy,
+    /// The operator's key.
+    pub key_id: KeyId,
+    pub began_at: Micros,
+    /// Null: the erasure was interrupted or is still running.
+    pub done_at: Option<Micros>,
+    pub erased: ErasedCounts,
+    /// What was kept and still exists.
+    pub remaining: Remaining,
+}
+
+words! {
+    /// The kind of key by which a contact was found.
+    FoundBy: "the key of a contact" {
+        Id = "id",
+        Phone = "phone",
+        Email = "email",
+    }
+}
+
+/// The number of rows that were erased, or would be.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ErasedCounts {
+    pub contacts: u64,
+    pub contact_keys: u64,
+    pub deals: u64,
+    pub deal_changes: u64,
+    pub deal_logs: u64,
+    pub conversations: u64,
+    pub messages: u64,
+    pub message_errors: u64,
+    pub tickets: u64,
+    pub sends: u64,
+    pub holds: u64,
+    pub channel_refs: u64,
+    /// Answers kept under idempotency keys. The keys themselves stay until they expire.
+    pub idempotency_answers: u64,
+    /// Deliveries that brought only this person.
+    pub deliveries: u64,
+    /// Deliveries that also brought others. They are emptied; the outcomes of the other items
+    /// are kept.
+    pub shared_deliveries: u64,
+    /// Answers of sources to fetches for this person.
+    pub fetch_answers: u64,
+}
+
+/// Data that was found and kept.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Remaining {
+    /// The first of the deliveries that name the person and are not converted yet.
+    pub deliveries: Vec<RemainingDelivery>,
+    /// The number of further deliveries.
+    pub more_deliveries: u64,
+}
+
+/// A delivery that was kept, because its leads are not known yet.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RemainingDelivery {
+    pub id: DeliveryId,
+    pub status: DeliveryStatus,
+}

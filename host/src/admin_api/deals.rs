@@ -1,1 +1,95 @@
-//! Deals.
+//! Single deals: their history and their removal.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::domain::id::{DealId, DealLogId, DeliveryId, KeyId, PartnerId};
+use crate::domain::time::Micros;
+use crate::domain::word::words;
+
+/// The history of a deal.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DealHistory {
+    pub id: DealId,
+    /// The workspace's slug.
+    pub workspace: String,
+    pub created_at: Micros,
+    /// The delivery that created the deal. Null if a partner created it.
+    pub delivery_id: Option<DeliveryId>,
+    /// The latest changes, newest first.
+    pub history: Vec<DealChangeView>,
+    /// The latest notes of partners, newest first.
+    pub logs: Vec<DealLogView>,
+}
+
+/// A change of a deal, and its author: a partner with its key, or a source by a delivery.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DealChangeView {
+    pub at: Micros,
+    pub by: Changer,
+    /// Null for a source.
+    pub partner_id: Option<PartnerId>,
+    /// The partner's name. Null for a source, and if the partner no longer exists.
+    pub partner: Option<String>,
+    /// Null for a source.
+    pub key_id: Option<KeyId>,
+    /// The key's label and hint. Null for a source, and if the key no longer exists.
+    pub key: Option<String>,
+    /// Null for a partner.
+    pub delivery_id: Option<DeliveryId>,
+    /// The changed fields. For the first change of a deal that a partner created: its initial
+    /// fields.
+    pub changes: Vec<ChangedField>,
+}
+
+words! {
+    /// Who changed a deal.
+    Changer: "the author of a change" {
+        Partner = "partner",
+        Source = "source",
+    }
+}
+
+/// A field of a deal that changed.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ChangedField {
+    /// The field's name in the export: `status`, `product_id`, `props.message`.
+    pub field: String,
+    pub before: Value,
+    pub after: Value,
+}
+
+/// A partner's note on a deal.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DealLogView {
+    pub id: DealLogId,
+    pub created_at: Micros,
+    pub partner_id: PartnerId,
+    /// The partner's name. Null if the partner no longer exists.
+    pub partner: Option<String>,
+    pub key_id: KeyId,
+    /// The key's label and hint. Null if the key no longer exists.
+    pub key: Option<String>,
+    /// `success`, or a kind of the partner's own.
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub subject: String,
+    pub description: Option<String>,
+    /// What the partner sent with the note.
+    #[schema(value_type = Object)]
+    pub metadata: Map<String, Value>,
+}
+
+/// A deal that was removed.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct DealRemoved {
+    pub id: DealId,
+    /// The workspace's slug.
+    pub workspace: String,
+    /// Always true.
+    pub removed: bool,
+}

@@ -1,1 +1,133 @@
-//! Deliveries.
+//! Deliveries: what senders sent, and what became of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::domain::delivery::{DeliveryStatus, ItemStatus};
+use crate::domain::id::{AgentId, ConnectionId, ContactId, DealId, DeliveryId, WorkspaceId};
+use crate::domain::plugin::RanWith;
+use crate::domain::time::Micros;
+
+/// A page of deliveries, newest first.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Deliveries {
+    pub deliveries: Vec<DeliveryView>,
+    /// The `before` of the next page. Null on the last page.
+    pub next: Option<DeliveryId>,
+}
+
+/// A delivery in a list.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct DeliveryView {
+    #[serde(flatten)]
+    pub facts: DeliveryFacts,
+    /// The number of its items.
+    pub items: u32,
+}
+
+/// What a list and a single answer say about a delivery.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliveryFacts {
+    pub id: DeliveryId,
+    pub connection_id: ConnectionId,
+    /// The source's name, or the instance's if its provider sent it.
+    pub connection: String,
+    /// The instance whose provider sent it. Null if it came from a source.
+    pub instance_id: Option<AgentId>,
+    pub received_at: Micros,
+    pub status: DeliveryStatus,
+    /// The length of its body.
+    pub bytes: u64,
+    /// How often its conversion failed on one version of the plugin.
+    pub attempts: u32,
+    /// The version that converted it last. Null if none did yet.
+    pub ran: Option<RanWith>,
+    /// Why it was refused, failed or quarantined.
+    pub error: Option<String>,
+}
+
+/// A delivery with its request and its items.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliveryDetailView {
+    #[serde(flatten)]
+    pub facts: DeliveryFacts,
+    pub workspace_id: WorkspaceId,
+    pub items: Vec<ItemView>,
+    /// What its conversion noted for people.
+    pub notes: Vec<String>,
+    /// When it is converted again. Null if it does not wait.
+    pub next_attempt_at: Option<Micros>,
+    pub request: RequestView,
+}
+
+/// A request as it is stored, with its secrets masked. An erasure empties it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestView {
+    pub method: String,
+    pub path: String,
+    /// Names and values, in their order.
+    pub query: Vec<(String, String)>,
+    /// Names and values, in their order.
+    pub headers: Vec<(String, String)>,
+    /// The body if it is UTF-8. Null otherwise.
+    pub body: Option<String>,
+    /// The body in base64 if it is not UTF-8. Null otherwise.
+    pub body_base64: Option<String>,
+}
+
+/// One item of a delivery and what became of it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemView {
+    /// Its place in the delivery, from 0.
+    pub item: u32,
+    pub status: ItemStatus,
+    /// Its source's id of it.
+    pub external_id: Option<String>,
+    /// The deal that it became or belongs to.
+    pub deal_id: Option<DealId>,
+    pub contact_id: Option<ContactId>,
+    /// Why the item is ignored, invalid, unrouted or failed.
+    pub message: Option<String>,
+    /// In a replay: the fields that would change, or did. Empty otherwise.
+    pub diff: Vec<DiffView>,
+}
+
+/// A field that a replay would change, or did.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiffView {
+    /// The field's name after that of its row: `deal.title`, `deal.props.message`,
+    /// `contact.name`.
+    pub field: String,
+    pub before: Value,
+    pub after: Value,
+    /// Whether the change was written.
+    pub applied: bool,
+    /// A person has edited the field since, so it was left unchanged.
+    pub edited_by_person: bool,
+}
+
+/// How to convert a delivery again.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayRequest {
+    /// Write the differences, except where a person has edited since.
+    #[serde(default)]
+    pub apply: bool,
+    /// Release a quarantined delivery if its sender check passes now.
+    #[serde(default)]
+    pub release: bool,
+}
+
+/// A delivery after it was converted again.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Replayed {
+    pub id: DeliveryId,
+    pub status: DeliveryStatus,
+    pub items: Vec<ItemView>,
+}

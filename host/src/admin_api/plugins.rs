@@ -1,1 +1,212 @@
 //! Plugins and their versions.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::status::HostView;
+use crate::domain::plugin::{Digest, PluginKind, SecretDeclaration};
+use crate::domain::publisher::Publisher;
+use crate::domain::time::Micros;
+use crate::domain::word::words;
+
+/// The stored plugins, and recent refusals.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Plugins {
+    /// By name.
+    pub plugins: Vec<PluginView>,
+    /// Files of the inbox that were refused, the latest first.
+    pub refusals: Vec<RefusalView>,
+    /// The hosts that share the store.
+    pub hosts: Vec<HostView>,
+}
+
+/// A plugin with its stored versions.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginView {
+    pub name: String,
+    /// The active version. Null if no version was ever activated.
+    pub digest: Option<Digest>,
+    /// The version to which a rollback would return.
+    pub previous: Option<Digest>,
+    /// Grows with every activation.
+    pub generation: Option<i64>,
+    pub activated_at: Option<Micros>,
+    /// The version on this host. Another digest than the active one, or null, shows that the
+    /// host lags or could not load it.
+    pub serves: Option<Digest>,
+    /// The names of the live hosts that serve the active version. Null if no hosts share the
+    /// store, or no version is active.
+    pub served_by: Option<Vec<String>>,
+    /// The live hosts that do not serve the active version. Null like `servedBy`.
+    pub behind: Option<Vec<BehindView>>,
+    pub versions: Vec<PluginVersion>,
+    /// The open circuit breakers of this host: it skips these calls, or makes fewer.
+    pub circuits: Vec<CircuitView>,
+}
+
+/// A stored version of a plugin.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginVersion {
+    /// The version that the plugin gives itself.
+    pub version: String,
+    /// The SHA-256 of the component.
+    pub digest: Digest,
+    /// Whether it serves. A rollback would activate the previous one.
+    pub state: VersionState,
+    pub summary: String,
+    /// Null if a later version of the service stored it, which knows more kinds.
+    pub kind: Option<PluginKind>,
+    /// Package and version of its contract, such as `leadhost:converter@1.0.0`.
+    pub contract: String,
+    /// The size of the component.
+    pub bytes: u64,
+    /// The number of golden cases that it carries and has passed.
+    pub golden: u32,
+    /// `upload`, or the name of the file in the inbox.
+    pub origin: String,
+    /// `ed25519:` and the key that signed it, `admin-key:` and the id of the key that uploaded
+    /// it, `operator`, or `inbox`.
+    pub publisher: Publisher,
+    pub stored_at: Micros,
+    /// The secrets that it declares.
+    pub secrets: Vec<SecretDeclaration>,
+    /// The hosts that it asks to call.
+    pub hosts: Vec<String>,
+}
+
+words! {
+    /// Whether a version serves.
+    VersionState: "the state" {
+        Active = "active",
+        Previous = "previous",
+        Stored = "stored",
+    }
+}
+
+/// An open circuit breaker: after several failures the host skips calls for a while.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CircuitView {
+    /// The version that failed.
+    pub digest: Digest,
+    /// The id of the connection whose calls failed.
+    pub connection: String,
+    /// The connection as `workspace/name`. Null if it no longer exists.
+    pub name: Option<String>,
+    pub function: CircuitFunction,
+    /// Whether only requests skip the call, and the worker still makes it.
+    pub inline_only: bool,
+    /// The last failure.
+    pub reason: String,
+    /// The number of failures without a success between them.
+    pub failures: u32,
+    pub since: Micros,
+    /// When the next call is allowed.
+    pub until: Micros,
+}
+
+words! {
+    /// The functions of a plugin whose failures are counted together.
+    CircuitFunction: "the function" {
+        Checks = "sender-checks",
+        Handshake = "handshake",
+        Delivery = "deliveries",
+        Fetch = "fetches",
+        Send = "sends",
+    }
+}
+
+/// A live host that does not serve the version that it should.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct BehindView {
+    /// The host's name.
+    pub host: String,
+    pub reason: String,
+}
+
+/// A file of the inbox that was refused.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RefusalView {
+    /// The name of the file.
+    pub origin: String,
+    /// The SHA-256 of the file. Null if the same file may be accepted later.
+    pub digest: Option<Digest>,
+    pub reason: String,
+    pub at: Micros,
+}
+
+/// The result of the trial of a component that was not stored.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct CheckedPlugin {
+    pub name: String,
+    pub version: String,
+    /// The SHA-256 of the component.
+    pub digest: Digest,
+    pub kind: PluginKind,
+    /// Package and version of its contract, such as `leadhost:converter@1.0.0`.
+    pub contract: String,
+    /// The number of golden cases that it carries and has passed.
+    pub golden: u32,
+    /// `ed25519:` and the key that signed it, `admin-key:` and the id of the key that uploaded
+    /// it, `operator`, or `inbox`.
+    pub publisher: Publisher,
+    /// What an activation would need consent for.
+    pub concerns: Vec<ConcernView>,
+}
+
+/// A change that an activation would bring and that nobody has accepted yet.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ConcernView {
+    /// The word of `accept` that accepts it. Empty if it cannot be accepted.
+    pub accept: String,
+    pub what: String,
+}
+
+/// A version that was uploaded or activated.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeployedPlugin {
+    pub name: String,
+    /// Null if the store no longer has the version.
+    pub version: Option<String>,
+    /// The SHA-256 of the component.
+    pub digest: Digest,
+    /// The version that was active before.
+    pub previous: Option<Digest>,
+    /// Grows with every activation. Null if the version was only stored.
+    pub generation: Option<i64>,
+    /// Null if the version was only stored.
+    pub activated_at: Option<Micros>,
+    /// The number of golden cases that it carries and has passed. Null like `version`.
+    pub golden: Option<u32>,
+    /// Whether the request activated it.
+    pub active: bool,
+    /// The live hosts that do not serve it yet. They keep trying. Null if the version was only
+    /// stored.
+    pub behind: Option<Vec<BehindView>>,
+}
+
+/// The version to activate.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ActivateRequest {
+    /// The digest of a stored version. Its first 8 or more characters are enough if they name
+    /// one version.
+    #[schema(min_length = 8)]
+    pub digest: String,
+    /// The words that accept the concerns about it: `new-publisher`, `fewer-cases`,
+    /// `new-reply-slots`, `new-kind`, `weaker-checks`, `new-hosts`, `new-secrets`, `older`,
+    /// `same-version`, or `all`.
+    #[serde(default)]
+    pub accept: Vec<String>,
+}
+
+/// The concerns for which an activation was refused. The refusal has them beside `error`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RefusedActivation {
+    /// The words that accept the concerns. A concern that cannot be accepted has none.
+    pub accept: Vec<String>,
+    pub concerns: Vec<ConcernView>,
+}

@@ -1,17 +1,18 @@
 //! `leadhost apply`: sends a workspace file to the service and shows what it changed. It shows
 //! new keys and generated secrets once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hyper::StatusCode;
-use serde_json::Value;
+use serde::Deserialize as _;
 
-use super::client::Reach;
+use super::client::{Reach, Refusal};
 use super::failure::Failure;
 use super::output::{complain, say};
-use super::table::{cell, safe, table};
+use super::table::{optional, safe, table};
 use super::workspace_file;
+use crate::admin_api::apply::{ApplyReport, RefusedFile};
 
 #[derive(Args)]
 pub struct Apply {
@@ -29,119 +30,119 @@ impl Apply {
         let file = workspace_file::read(&self.file)?;
         let client = self.reach.client()?;
         let path = format!("/admin/v1/apply?dryRun={}", self.dry_run);
-        let report = match client.try_post(&path, &file).await? {
-            Ok(report) => report,
-            Err(refusal) if refusal.status == StatusCode::UNPROCESSABLE_ENTITY => {
-                return Err(problems(&self.file.display().to_string(), &refusal.body));
-            }
-            Err(refusal) => return Err(refusal.into()),
-        };
+        let answer = client.try_post(&path, &file).await?;
+        let report = answer.map_err(|refusal| explain(&self.file, refusal))?;
         client.print(&report, show);
         Ok(())
     }
 }
 
 /// Returns a failure with every problem of the file, one per line.
-fn problems(file: &str, body: &Value) -> Failure {
-    let lines: Vec<String> = body["problems"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn explain(file: &Path, refusal: Refusal) -> Failure {
+    if refusal.status != StatusCode::UNPROCESSABLE_ENTITY {
+        return refusal.into();
+    }
+    // The store, too, may refuse a file. Then the message is all that there is.
+    let Ok(refused) = RefusedFile::deserialize(&refusal.body) else {
+        return refusal.into();
+    };
+    let lines: Vec<String> = refused
+        .problems
+        .iter()
         .map(|problem| {
-            format!(
-                "{}: {}",
-                safe(&cell(&problem["path"])),
-                safe(&cell(&problem["message"]))
-            )
+            let path = optional(problem.path.as_ref());
+            format!("{}: {}", safe(&path), safe(&problem.message))
         })
         .collect();
+    let file = file.display();
     Failure::new(format!("{file} was not applied:\n  {}", lines.join("\n  ")))
         .hint("nothing was changed; correct the file and apply it again")
 }
 
-fn show(report: &Value) {
-    let dry = report["dryRun"] == true;
-    let changes: Vec<Vec<String>> = report["changes"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn show(report: &ApplyReport) {
+    let changes: Vec<Vec<String>> = report
+        .changes
+        .iter()
         .map(|change| {
             vec![
-                cell(&change["what"]),
-                cell(&change["kind"]),
-                cell(&change["name"]),
+                change.what.to_string(),
+                change.kind.to_string(),
+                change.name.clone(),
             ]
         })
         .collect();
-    let workspace = safe(&cell(&report["workspace"]));
     if changes.is_empty() {
         say(&format!(
-            "Workspace {workspace} is as declared: no changes."
+            "Workspace {} is as declared: no changes.",
+            safe(&report.workspace)
         ));
     } else {
-        say(if dry {
+        say(if report.dry_run {
             "Would change (dry run):"
         } else {
             "Changed:"
         });
         say(&table(&["WHAT", "KIND", "NAME"], &changes));
     }
-    let connections: Vec<Vec<String>> = report["connections"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, id)| vec![name.clone(), format!("/ingest-lead/{}", cell(id))])
+    let connections: Vec<Vec<String>> = report
+        .connections
+        .iter()
+        .map(|(name, id)| vec![name.clone(), format!("/ingest-lead/{id}")])
         .collect();
-    if !dry && !connections.is_empty() {
+    if !report.dry_run && !connections.is_empty() {
         say("");
         say(&table(&["CONNECTION", "SOURCES POST TO"], &connections));
     }
-    let channels: Vec<Vec<String>> = report["channels"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, path)| vec![name.clone(), cell(&report["instances"][name]), cell(path)])
+    let channels: Vec<Vec<String>> = report
+        .channels
+        .iter()
+        .map(|(name, path)| {
+            let id = optional(report.instances.get(name));
+            vec![name.clone(), id, path.clone()]
+        })
         .collect();
-    if !dry && !channels.is_empty() {
+    if !report.dry_run && !channels.is_empty() {
         say("");
         say(&table(&["INSTANCE", "ID", "PROVIDER POSTS TO"], &channels));
     }
     show_made(report);
-    for warning in report["warnings"].as_array().into_iter().flatten() {
+    for warning in &report.warnings {
         complain(&safe(&format!(
             "warning: {}: {}",
-            cell(&warning["path"]),
-            cell(&warning["message"])
+            optional(warning.path.as_ref()),
+            warning.message
         )));
     }
 }
 
-fn show_made(report: &Value) {
-    let keys: Vec<Vec<String>> = report["keys"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|key| vec![cell(&key["kind"]), cell(&key["label"]), cell(&key["key"])])
+fn show_made(report: &ApplyReport) {
+    let keys: Vec<Vec<String>> = report
+        .keys
+        .iter()
+        .map(|key| {
+            vec![
+                key.kind.as_str().to_owned(),
+                key.label.clone(),
+                optional(key.key.as_ref()),
+            ]
+        })
         .collect();
     if !keys.is_empty() {
-        let dry_run = report["dryRun"].as_bool() == Some(true);
-        say(if dry_run {
+        say(if report.dry_run {
             "\nKeys that would be created:"
         } else {
             "\nNew keys, shown only this once:"
         });
         say(&table(&["KIND", "LABEL", "KEY"], &keys));
     }
-    let generated: Vec<Vec<String>> = ["generated", "generatedOfInstances"]
-        .into_iter()
-        .filter_map(|made| report[made].as_object())
-        .flatten()
-        .flat_map(|(connection, secrets)| {
+    let generated: Vec<Vec<String>> = report
+        .generated
+        .iter()
+        .chain(&report.generated_of_instances)
+        .flat_map(|(owner, secrets)| {
             secrets
-                .as_object()
-                .into_iter()
-                .flatten()
-                .map(|(name, value)| vec![connection.clone(), name.clone(), cell(value)])
+                .iter()
+                .map(|(name, value)| vec![owner.clone(), name.clone(), value.clone()])
         })
         .collect();
     if !generated.is_empty() {

@@ -1,7 +1,8 @@
 //! Arguments for paged lists, newest first, and the hint for the next page.
 
+use std::fmt::Display;
+
 use clap::Args;
-use serde_json::Value;
 
 use super::output::complain;
 
@@ -25,9 +26,9 @@ impl Page {
     }
 }
 
-/// Prints the argument for the next page, to standard error so that pipes stay clean.
-pub fn tell_of_more(answer: &Value) {
-    if let Some(next) = answer["next"].as_str() {
+/// Prints the argument for the next page if there is one, to standard error so that pipes stay clean.
+pub fn tell_of_more(next: Option<impl Display>) {
+    if let Some(next) = next {
         complain(&format!("More rows: --before {next}"));
     }
 }

@@ -1,12 +1,12 @@
 //! `leadhost status`: shows the state of the running service and its backlog.
 
 use clap::Args;
-use serde_json::Value;
 
 use super::client::Reach;
 use super::failure::Failure;
 use super::output::say;
-use super::table::{cell, short, table, time};
+use super::table::{optional, seconds, start_of, table};
+use crate::admin_api::status::{ActivePlugin, HostView, ServiceStatus};
 
 #[derive(Args)]
 pub struct Status {
@@ -23,12 +23,12 @@ impl Status {
     }
 }
 
-fn show(status: &Value) {
-    let backlog = &status["backlog"];
+fn show(status: &ServiceStatus) {
+    let backlog = &status.backlog;
     say(&format!(
         "leadhost {}, {}",
-        cell(&status["version"]),
-        if status["draining"] == true {
+        status.version,
+        if status.draining {
             "stopping"
         } else {
             "running"
@@ -36,38 +36,36 @@ fn show(status: &Value) {
     ));
     say(&format!(
         "waiting: {} to convert, {} to fetch (oldest {}); failed {}, parked {}, quarantined {}",
-        backlog["queued"],
-        backlog["fetches"],
-        time(&backlog["oldestWaiting"]),
-        backlog["failed"],
-        backlog["parked"],
-        backlog["quarantined"],
+        backlog.queued,
+        backlog.fetches,
+        optional(backlog.oldest_waiting.map(seconds)),
+        backlog.failed,
+        backlog.parked,
+        backlog.quarantined,
     ));
     say(&format!(
         "messages: {} to send, {} with an unknown outcome",
-        backlog["sends"], backlog["unknown"],
+        backlog.sends, backlog.unknown,
     ));
     say(&format!("analytics: {}", analytics(status)));
-    say(&format!("sealing key {}", cell(&status["sealingKey"])));
-    let pool = &status["connections"];
-    if !pool.is_null() {
+    say(&format!("sealing key {}", status.sealing_key));
+    if let Some(pool) = &status.connections {
         say(&format!(
             "database: {} of {} connections open, {} idle; {} operations in progress",
-            pool["open"], pool["most"], pool["idle"], pool["asked"],
+            pool.open, pool.most, pool.idle, pool.asked,
         ));
     }
     show_hosts(status);
     say("");
-    let plugins: Vec<Vec<String>> = status["plugins"]
-        .as_array()
-        .into_iter()
-        .flatten()
+    let plugins: Vec<Vec<String>> = status
+        .plugins
+        .iter()
         .map(|plugin| {
             vec![
-                cell(&plugin["name"]),
-                cell(&plugin["version"]),
-                short(&plugin["digest"]),
-                cell(&plugin["generation"]),
+                plugin.name.clone(),
+                optional(plugin.version.as_ref()),
+                start_of(&plugin.digest.0),
+                plugin.generation.to_string(),
                 on_hosts(plugin),
             ]
         })
@@ -83,47 +81,39 @@ fn show(status: &Value) {
 }
 
 /// Returns the as-of time of each metric set, on one line.
-fn analytics(status: &Value) -> String {
-    let sets = status["analytics"].as_array().into_iter().flatten();
-    let sets = sets.map(|set| {
-        let stale = if set["stale"] == true { " (stale)" } else { "" };
-        format!(
-            "{} as of {}{stale}",
-            cell(&set["metricSet"]),
-            time(&set["asOf"])
-        )
+fn analytics(status: &ServiceStatus) -> String {
+    let sets = status.analytics.iter().map(|set| {
+        let stale = if set.stale { " (stale)" } else { "" };
+        let as_of = optional(set.as_of.map(seconds));
+        format!("{} as of {as_of}{stale}", set.metric_set.as_str())
     });
     let sets: Vec<String> = sets.collect();
-    format!(
-        "{}; time zones {}",
-        sets.join(", "),
-        cell(&status["tzdata"])
-    )
+    format!("{}; time zones {}", sets.join(", "), status.tzdata)
 }
 
 /// Prints the hosts of a fleet.
-fn show_hosts(status: &Value) {
-    let all = status["hosts"].as_array().map_or(&[][..], Vec::as_slice);
+fn show_hosts(status: &ServiceStatus) {
+    let all = &status.hosts;
     // Hide the old entry of a host that was restarted.
-    let is_back = |host: &Value| {
-        let same = |other: &&Value| other["name"] == host["name"] && other["alive"] == true;
-        host["alive"] != true && all.iter().any(|other| same(&other))
+    let is_back = |host: &HostView| {
+        let same = |other: &HostView| other.name == host.name && other.alive;
+        !host.alive && all.iter().any(same)
     };
     let hosts: Vec<Vec<String>> = all
         .iter()
         .filter(|host| !is_back(host))
         .map(|host| {
-            let own = host["id"] == status["host"]["id"];
-            let state = match (own, host["alive"] == true) {
+            let own = host.id == status.host.id;
+            let state = match (own, host.alive) {
                 (true, _) => "this one",
                 (false, true) => "alive",
                 (false, false) => "no heartbeat",
             };
             vec![
-                cell(&host["name"]),
-                cell(&host["version"]),
-                time(&host["startedAt"]),
-                time(&host["seenAt"]),
+                host.name.clone(),
+                host.version.clone(),
+                seconds(host.started_at),
+                seconds(host.seen_at),
                 state.to_owned(),
             ]
         })
@@ -138,13 +128,10 @@ fn show_hosts(status: &Value) {
 }
 
 /// Returns how many hosts have activated the plugin, and how many have not yet.
-fn on_hosts(plugin: &Value) -> String {
-    if plugin["hosts"].is_null() {
-        return "this one".to_owned();
-    }
-    let behind = plugin["behind"].as_array().map_or(0, Vec::len);
-    match behind {
-        0 => cell(&plugin["hosts"]),
-        behind => format!("{} (not on {behind})", cell(&plugin["hosts"])),
+fn on_hosts(plugin: &ActivePlugin) -> String {
+    match (plugin.hosts, plugin.behind.len()) {
+        (None, _) => "this one".to_owned(),
+        (Some(hosts), 0) => hosts.to_string(),
+        (Some(hosts), behind) => format!("{hosts} (not on {behind})"),
     }
 }

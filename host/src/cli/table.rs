@@ -66,7 +66,7 @@ pub fn start_of(digest: &str) -> String {
     digest.chars().take(12).collect()
 }
 
-/// Formats a field as a cell: text as it is, a missing value as a dash.
+/// Formats any JSON value: text as it is, a missing value as a dash.
 pub fn cell(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
@@ -83,24 +83,10 @@ pub fn cell(value: &Value) -> String {
     }
 }
 
-/// Formats a time to the second.
-pub fn time(value: &Value) -> String {
-    match value.as_str() {
-        Some(text) if text.len() == 27 => format!("{}Z", &text[..19]),
-        _ => cell(value),
-    }
-}
-
-/// Returns the first twelve characters of a digest.
-pub fn short(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| "-".to_owned(), |text| text.chars().take(12).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::time;
 
     #[test]
     fn columns_align_by_characters_and_control_characters_are_escaped() {
@@ -116,10 +102,15 @@ mod tests {
 
     #[test]
     fn a_time_is_truncated_to_the_second() {
-        assert_eq!(
-            time(&Value::from("2026-01-02T03:04:05.000006Z")),
-            "2026-01-02T03:04:05Z"
-        );
-        assert_eq!(time(&Value::Null), "-");
+        let time = time::parse("2026-01-02T03:04:05.000006Z").expect("a time");
+        assert_eq!(seconds(time), "2026-01-02T03:04:05Z");
+    }
+
+    #[test]
+    fn a_missing_value_and_an_empty_list_are_a_dash() {
+        assert_eq!(optional(Some(7)), "7");
+        assert_eq!(optional(None::<&str>), "-");
+        assert_eq!(list(["a", "b"]), "a, b");
+        assert_eq!(list([] as [&str; 0]), "-");
     }
 }

@@ -56,7 +56,7 @@ pub struct Refused {
 }
 
 /// The class of a refusal, which decides what happens next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
     /// A parameter is wrong; final.
@@ -155,7 +155,7 @@ impl Category {
 }
 
 /// An error that a provider reports for a message, in a status or as a refusal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ChannelError {
     pub code: String,
     // Empty texts are left out of the JSON.

@@ -149,7 +149,6 @@ pub struct Greeting {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Pause {
-    #[serde(skip)]
     pub since: Micros,
     pub reason: String,
 }

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::json;
 
@@ -83,7 +84,7 @@ impl fmt::Debug for Body {
 
 /// The status of a delivery. The words are those of the ingest answer, the store and the
 /// commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryStatus {
     /// At least one item waits for conversion or for a fetch.
@@ -148,7 +149,7 @@ impl DeliveryStatus {
 }
 
 /// The status of one item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ItemStatus {
     /// Its fetch is still to be made.

@@ -10,8 +10,10 @@ use super::id::{KeyId, PartnerId, WorkspaceId, base62};
 use super::time::Micros;
 
 /// The API that a key opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum KeyKind {
     /// The gateway, by `x-service-api-key`.
     Partner,

@@ -3,12 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::channel::ChannelError;
 use super::time::Micros;
 
 /// The author of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Actor {
     Contact,
     /// The instance.
@@ -69,7 +71,7 @@ pub fn kind_of(text: &str) -> &'static str {
 
 /// The state of a message. The states of a sent one are in the order of progress; `Failed`
 /// is beside them, and gives way to delivered and read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// To be sent later.
@@ -121,10 +123,11 @@ impl State {
 
 /// A message's metadata, as stored and exported: JSON with these keys. An inbound message
 /// also has the provider's other fields under `attributes`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
-    /// [`State`] as text.
+    /// The message's state.
+    #[schema(value_type = State)]
     pub status: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted_at: Option<Micros>,
@@ -142,6 +145,7 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recipient_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(inline)]
     pub template: Option<TemplateName>,
     /// The provider's name of the type if the exported one is `unsupported`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,12 +158,13 @@ pub struct Metadata {
     pub reason: Option<String>,
     /// One error for each code, in the order of the codes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(inline)]
     pub errors: Vec<ChannelError>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub attributes: Map<String, Value>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TemplateName {
     pub name: String,
     pub language: String,

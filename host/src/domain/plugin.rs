@@ -4,13 +4,14 @@ use std::fmt;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::exchange::{HttpRequest, HttpResponse, Pairs, Problem, Reply, SlotFunction};
 use super::hex;
 use super::lead::Lead;
 
 /// The SHA-256 of a component's bytes, in lower-case hex: the identity of a version.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 pub struct Digest(pub String);
 
@@ -39,7 +40,7 @@ impl fmt::Debug for Digest {
 }
 
 /// The kind of a plugin, which the package of its contract determines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PluginKind {
     /// Turns deliveries of a source into leads.
@@ -88,7 +89,8 @@ pub struct Description {
     pub hosts: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A secret that a plugin uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SecretDeclaration {
     pub name: String,
     pub kind: String,
@@ -97,7 +99,7 @@ pub struct SecretDeclaration {
 }
 
 /// The version that ran, recorded with every delivery and lead.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RanWith {
     pub plugin: String,

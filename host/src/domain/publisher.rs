@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
 use super::id::KeyId;
 
@@ -96,6 +98,21 @@ impl Serialize for Publisher {
         serializer.serialize_str(&self.text())
     }
 }
+
+impl<'de> Deserialize<'de> for Publisher {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("expected a publisher"))
+    }
+}
+
+impl utoipa::PartialSchema for Publisher {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).into()
+    }
+}
+
+impl utoipa::ToSchema for Publisher {}
 
 #[cfg(test)]
 mod tests {

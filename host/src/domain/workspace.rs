@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::id::{AgentId, OwnerId, PartnerId, WorkspaceId};
+use super::word::words;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Workspace {
@@ -67,5 +68,26 @@ impl AgentKind {
             Self::Ai => "ai",
             Self::Human => "human",
         }
+    }
+}
+
+words! {
+    /// A part of a workspace that a declaration names.
+    PartKind: "the part" {
+        Workspace = "workspace",
+        Partner = "partner",
+        Agent = "agent",
+        Owner = "owner",
+        Connection = "connection",
+        Channel = "channel",
+        Product = "product",
+    }
+}
+
+words! {
+    /// What a declaration does to a part that is not as declared.
+    ChangeKind: "the change" {
+        Created = "created",
+        Changed = "changed",
     }
 }

@@ -102,8 +102,7 @@ pub struct Preparation {
 }
 
 /// A host as the store knows it.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct SeenHost {
     pub id: HostId,
     pub name: String,
@@ -112,7 +111,6 @@ pub struct SeenHost {
     pub seen_at: Micros,
     /// Whether a recent heartbeat exists. Without one the host counts as dead.
     pub alive: bool,
-    #[serde(skip)]
     pub report: HostReport,
 }
 
@@ -167,7 +165,7 @@ pub struct Outage {
 }
 
 /// Connections to a database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     pub open: u32,
     pub idle: u32,

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use crate::domain::connection::{AllowedHost, ConnectionKind, Settings};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
-use crate::domain::workspace::AgentKind;
+use crate::domain::workspace::{AgentKind, ChangeKind, PartKind};
 
 /// A declared workspace. Its secrets are already sealed.
 #[derive(Clone, Debug)]
@@ -72,8 +70,7 @@ pub struct PlannedProduct {
     pub description: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct Applied {
     pub workspace_id: WorkspaceId,
     pub changes: Vec<AppliedChange>,
@@ -85,11 +82,10 @@ pub struct Applied {
     pub partners: BTreeMap<String, PartnerId>,
 }
 
-#[derive(Clone, Debug, Serialize, PartialEq)]
+/// A part that was not as declared.
+#[derive(Clone, Debug, PartialEq)]
 pub struct AppliedChange {
-    /// `workspace`, `partner`, `agent`, `owner`, `connection`, `channel`, `product`.
-    pub kind: String,
+    pub kind: PartKind,
     pub name: String,
-    /// `created` or `changed`. Unchanged parts are not listed.
-    pub what: String,
+    pub what: ChangeKind,
 }

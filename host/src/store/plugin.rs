@@ -35,8 +35,7 @@ impl PluginRecord {
     }
 }
 
-#[derive(Clone, Debug, Serialize, PartialEq)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Activation {
     pub name: String,
     pub digest: Digest,
@@ -46,8 +45,7 @@ pub struct Activation {
     pub activated_at: Micros,
 }
 
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct Refusal {
     pub origin: String,
     pub digest: Option<Digest>,

@@ -1,7 +1,5 @@
 //! Reads by operators, partners and data clients.
 
-use serde::Serialize;
-
 use crate::domain::deal::DealView;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::{HttpRequest, HttpResponse};
@@ -11,8 +9,7 @@ use crate::domain::row::ExportRow;
 use crate::domain::time::Micros;
 use crate::store::{ItemOutcome, NewDelivery};
 
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default)]
 pub struct Backlog {
     /// Deliveries waiting for conversion.
     pub queued: u64,
@@ -64,8 +61,7 @@ pub struct DeliveryFilter {
     pub limit: u32,
 }
 
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct DeliverySummary {
     pub id: DeliveryId,
     pub connection_id: ConnectionId,

@@ -344,10 +344,8 @@ pub struct DeliveryOutcome {
     pub evicted: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ItemOutcome {
-    #[serde(rename = "item")]
     pub index: u32,
     pub status: ItemStatus,
     pub external_id: Option<String>,
@@ -356,7 +354,6 @@ pub struct ItemOutcome {
     /// Why the item is ignored, invalid, unrouted or failed.
     pub message: Option<String>,
     /// In a replay: the fields that would change, or did.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<FieldDiff>,
 }
 
@@ -369,8 +366,7 @@ pub struct FieldChange {
     pub after: Value,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FieldDiff {
     /// `deal.title`, `deal.props.message`, `contact.name`.
     pub field: String,

@@ -2,13 +2,15 @@
 //! receipt. After an interruption the same command continues.
 
 use clap::{ArgGroup, Args};
-use serde_json::{Value, json};
 
+use crate::admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
 use crate::cli::client::{Client, Reach};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, say};
-use crate::cli::table::{cell, safe, table, time};
+use crate::cli::table::{optional, safe, seconds, table};
+use crate::domain::id::ContactId;
+use crate::domain::time::Micros;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("whom").required(true).args(["id", "phone", "email"])))]
@@ -50,10 +52,7 @@ impl Erase {
             }
             // To standard error: standard output may be saved as the receipt.
             complain(&in_words(&would));
-            confirm(&format!(
-                "Erase contact {} permanently?",
-                safe(&cell(&would["contactId"]))
-            ))?;
+            confirm(&format!("Erase contact {} permanently?", would.contact_id))?;
         }
         self.erase(&client).await
     }
@@ -64,38 +63,39 @@ impl Erase {
         Ok(())
     }
 
-    fn request(&self, dry_run: bool) -> Value {
-        json!({
-            "workspace": self.workspace,
-            "id": self.id,
-            "phone": self.phone,
-            "email": self.email,
-            "dryRun": dry_run,
-            "unconverted": self.unconverted,
-        })
+    fn request(&self, dry_run: bool) -> EraseRequest {
+        EraseRequest {
+            workspace: self.workspace.clone(),
+            id: self.id.clone(),
+            phone: self.phone.clone(),
+            email: self.email.clone(),
+            dry_run,
+            unconverted: self.unconverted,
+        }
     }
 }
 
-fn show(receipt: &Value) {
+fn show(receipt: &EraseReceipt) {
     say(&in_words(receipt));
 }
 
-fn in_words(receipt: &Value) -> String {
-    let is_dry = receipt["dryRun"] == true;
+fn in_words(receipt: &EraseReceipt) -> String {
+    let is_dry = receipt.dry_run;
     let mut lines = vec![
-        format!("contact       {}", safe(&cell(&receipt["contactId"]))),
-        format!("workspace     {}", safe(&cell(&receipt["workspace"]))),
+        format!("contact       {}", receipt.contact_id),
+        format!("workspace     {}", safe(&receipt.workspace)),
     ];
     if !is_dry {
-        lines.push(format!("erasure       {}", safe(&cell(&receipt["id"]))));
-        lines.push(format!("by key        {}", safe(&cell(&receipt["keyId"]))));
-        lines.push(format!("began         {}", time(&receipt["beganAt"])));
-        lines.push(format!("done          {}", time(&receipt["doneAt"])));
+        let time = |time: Option<Micros>| optional(time.map(seconds));
+        lines.push(format!("erasure       {}", optional(receipt.id)));
+        lines.push(format!("by key        {}", optional(receipt.key_id)));
+        lines.push(format!("began         {}", time(receipt.began_at)));
+        lines.push(format!("done          {}", time(receipt.done_at)));
     }
-    let counts = receipt["erased"].as_object().into_iter().flatten();
-    let rows: Vec<Vec<String>> = counts
-        .filter(|(_, count)| **count != 0)
-        .map(|(kind, count)| vec![kind.clone(), cell(count)])
+    let rows: Vec<Vec<String>> = counts(&receipt.erased)
+        .into_iter()
+        .filter(|(_, count)| *count != 0)
+        .map(|(kind, count)| vec![kind.to_owned(), count.to_string()])
         .collect();
     lines.push(String::new());
     let left = left(receipt);
@@ -106,23 +106,44 @@ fn in_words(receipt: &Value) -> String {
         (false, false) => table(&["REMOVED", "COUNT"], &rows),
     });
     lines.extend(left);
-    lines.extend(others(receipt));
-    let not_reached = receipt["notReached"].as_array().into_iter().flatten();
-    for (at, what) in not_reached.enumerate() {
+    lines.extend(others(&receipt.others));
+    for (at, what) in receipt.not_reached.iter().enumerate() {
         if at == 0 {
             lines.push(String::new());
             lines.push("Not reached:".to_owned());
         }
-        lines.push(format!("- {}", safe(&cell(what))));
+        lines.push(format!("- {}", safe(what)));
     }
     lines.join("\n")
 }
 
+/// Returns the counts by their names in the answer, in alphabetical order.
+fn counts(erased: &ErasedCounts) -> [(&'static str, u64); 16] {
+    [
+        ("channelRefs", erased.channel_refs),
+        ("contactKeys", erased.contact_keys),
+        ("contacts", erased.contacts),
+        ("conversations", erased.conversations),
+        ("dealChanges", erased.deal_changes),
+        ("dealLogs", erased.deal_logs),
+        ("deals", erased.deals),
+        ("deliveries", erased.deliveries),
+        ("fetchAnswers", erased.fetch_answers),
+        ("holds", erased.holds),
+        ("idempotencyAnswers", erased.idempotency_answers),
+        ("messageErrors", erased.message_errors),
+        ("messages", erased.messages),
+        ("sends", erased.sends),
+        ("sharedDeliveries", erased.shared_deliveries),
+        ("tickets", erased.tickets),
+    ]
+}
+
 /// Returns the commands that erase the other contacts with the same address or number.
-fn others(receipt: &Value) -> Vec<String> {
-    let others = receipt["others"].as_array().into_iter().flatten();
+fn others(others: &[ContactId]) -> Vec<String> {
     let mut commands: Vec<_> = others
-        .map(|id| format!("  leadhost contact erase {}", safe(&cell(id))))
+        .iter()
+        .map(|id| format!("  leadhost contact erase {id}"))
         .collect();
     if !commands.is_empty() {
         let stay = "Other contacts have the same address or number, and stay. To erase them too:";
@@ -132,13 +153,12 @@ fn others(receipt: &Value) -> Vec<String> {
 }
 
 /// Returns the remaining deliveries that name the person, and the command that removes them.
-fn left(receipt: &Value) -> Vec<String> {
-    let remaining = &receipt["remaining"];
-    let named: Vec<Vec<String>> = remaining["deliveries"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|one| vec![cell(&one["id"]), cell(&one["status"])])
+fn left(receipt: &EraseReceipt) -> Vec<String> {
+    let remaining = &receipt.remaining;
+    let named: Vec<Vec<String>> = remaining
+        .deliveries
+        .iter()
+        .map(|one| vec![one.id.to_string(), one.status.as_str().to_owned()])
         .collect();
     if named.is_empty() {
         return Vec::new();
@@ -148,16 +168,16 @@ fn left(receipt: &Value) -> Vec<String> {
         "These deliveries name the person, are not converted yet, and stay:".to_owned(),
         table(&["DELIVERY", "STATUS"], &named),
     ];
-    let more = remaining["moreDeliveries"].as_u64().unwrap_or_default();
+    let more = remaining.more_deliveries;
     if more > 0 {
         lines.push(format!("and {more} more"));
     }
-    lines.push(if receipt["dryRun"] == true {
+    lines.push(if receipt.dry_run {
         "--unconverted removes them too, with everything in them.".to_owned()
     } else {
         format!(
             "Look at them first. This removes them too, with everything in them:\n  leadhost contact erase {} --unconverted",
-            safe(&cell(&receipt["contactId"]))
+            receipt.contact_id
         )
     });
     lines
@@ -170,8 +190,19 @@ mod tests {
     #[test]
     fn other_contacts_with_the_address_are_named_with_their_command() {
         let id = "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88";
-        let lines = others(&json!({"others": [id]}));
+        let lines = others(&[id.parse().expect("an id")]);
         assert_eq!(lines[2..], [format!("  leadhost contact erase {id}")]);
-        assert!(others(&json!({"others": []})).is_empty());
+        assert!(others(&[]).is_empty());
+    }
+
+    #[test]
+    fn every_count_is_named_as_in_the_answer() {
+        let mut answer = serde_json::Map::new();
+        for (number, name) in (1_u64..).zip(counts(&ErasedCounts::default()).map(|one| one.0)) {
+            answer.insert(name.to_owned(), number.into());
+        }
+        let erased: ErasedCounts = serde_json::from_value(answer.into()).expect("all counts");
+        let numbers = counts(&erased).map(|one| one.1);
+        assert!(numbers.into_iter().eq(1..=16));
     }
 }

@@ -1,13 +1,13 @@
 //! `leadhost contact erasures`: lists erasures, newest first. They contain no personal data.
 
 use clap::Args;
-use serde_json::Value;
 
+use crate::admin_api::contacts::{Erasures as Listed, Remaining};
 use crate::cli::client::{Reach, query};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::page::{Page, tell_of_more};
-use crate::cli::table::{cell, table, time};
+use crate::cli::table::{seconds, table};
 
 #[derive(Args)]
 pub struct Erasures {
@@ -33,27 +33,23 @@ impl Erasures {
     }
 }
 
-fn show(answer: &Value) {
-    let rows: Vec<Vec<String>> = answer["erasures"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn show(answer: &Listed) {
+    let rows: Vec<Vec<String>> = answer
+        .erasures
+        .iter()
         .map(|erasure| {
-            let count = |kind: &str| cell(&erasure["erased"][kind]);
             vec![
-                time(&erasure["beganAt"]),
-                if erasure["doneAt"].is_null() {
-                    "not yet".to_owned()
-                } else {
-                    time(&erasure["doneAt"])
-                },
-                cell(&erasure["contactId"]),
-                cell(&erasure["foundBy"]),
-                count("deals"),
-                count("messages"),
-                count("deliveries"),
-                left(&erasure["remaining"]),
-                cell(&erasure["id"]),
+                seconds(erasure.began_at),
+                erasure
+                    .done_at
+                    .map_or_else(|| "not yet".to_owned(), seconds),
+                erasure.contact_id.to_string(),
+                erasure.found_by.to_string(),
+                erasure.erased.deals.to_string(),
+                erasure.erased.messages.to_string(),
+                erasure.erased.deliveries.to_string(),
+                left(&erasure.remaining),
+                erasure.id.to_string(),
             ]
         })
         .collect();
@@ -71,12 +67,11 @@ fn show(answer: &Value) {
         ],
         &rows,
     ));
-    tell_of_more(answer);
+    tell_of_more(answer.next);
 }
 
 /// Returns the number of deliveries that were left and still exist.
-fn left(remaining: &Value) -> String {
-    let named = remaining["deliveries"].as_array().map_or(0, Vec::len);
-    let more = remaining["moreDeliveries"].as_u64().unwrap_or_default();
-    more.saturating_add(named as u64).to_string()
+fn left(remaining: &Remaining) -> String {
+    let named = remaining.deliveries.len() as u64;
+    remaining.more_deliveries.saturating_add(named).to_string()
 }

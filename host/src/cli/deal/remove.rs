@@ -3,6 +3,7 @@
 
 use clap::Args;
 
+use crate::admin_api::deals::DealRemoved;
 use crate::cli::client::{Reach, encoded, query};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::Failure;
@@ -37,8 +38,8 @@ impl Remove {
             encoded(&self.id),
             query(&[("workspace", self.workspace)])
         );
-        let answer: crate::cli::client::Answer<serde_json::Value> = client.delete(&path).await?;
-        client.print(&answer, |_| {
+        let answer = client.delete(&path).await?;
+        client.print(&answer, |_: &DealRemoved| {
             say(&format!(
                 "Removed deal {}. Its contact and its lead's dedupe key stay.",
                 safe(&self.id)

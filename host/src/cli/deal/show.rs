@@ -1,12 +1,15 @@
 //! `leadhost deal show`: shows the history of one deal, newest first.
 
+use std::fmt::Display;
+
 use clap::Args;
 use serde_json::Value;
 
+use crate::admin_api::deals::{DealChangeView, DealHistory};
 use crate::cli::client::{Reach, encoded, query};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{cell, safe, table, time};
+use crate::cli::table::{cell, optional, safe, seconds, table};
 
 #[derive(Args)]
 pub struct Show {
@@ -33,29 +36,26 @@ impl Show {
     }
 }
 
-fn show(deal: &Value) {
-    say(&format!("deal          {}", safe(&cell(&deal["id"]))));
-    say(&format!(
-        "workspace     {}",
-        safe(&cell(&deal["workspace"]))
-    ));
-    let made = match deal["deliveryId"].as_str() {
-        Some(delivery) => format!(
-            "{}, by the source, delivery {delivery}",
-            time(&deal["createdAt"])
-        ),
-        None => time(&deal["createdAt"]),
+fn show(deal: &DealHistory) {
+    say(&format!("deal          {}", deal.id));
+    say(&format!("workspace     {}", safe(&deal.workspace)));
+    let created = seconds(deal.created_at);
+    let made = match deal.delivery_id {
+        Some(delivery) => format!("{created}, by the source, delivery {delivery}"),
+        None => created,
     };
-    say(&format!("created       {}", safe(&made)));
-    let changes: Vec<Vec<String>> = rows(&deal["history"])
+    say(&format!("created       {made}"));
+    let changes: Vec<Vec<String>> = deal
+        .history
+        .iter()
         .flat_map(|change| {
-            rows(&change["changes"]).map(|field| {
+            change.changes.iter().map(|field| {
                 vec![
-                    time(&change["at"]),
+                    seconds(change.at),
                     who(change),
-                    cell(&field["field"]),
-                    cell(&field["before"]),
-                    cell(&field["after"]),
+                    field.field.clone(),
+                    cell(&field.before),
+                    cell(&field.after),
                 ]
             })
         })
@@ -66,15 +66,20 @@ fn show(deal: &Value) {
     } else {
         say(&table(&["AT", "BY", "FIELD", "BEFORE", "AFTER"], &changes));
     }
-    let logs: Vec<Vec<String>> = rows(&deal["logs"])
+    let logs: Vec<Vec<String>> = deal
+        .logs
+        .iter()
         .map(|log| {
             vec![
-                time(&log["createdAt"]),
-                who(log),
-                cell(&log["type"]),
-                cell(&log["subject"]),
-                cell(&log["description"]),
-                cell(&log["metadata"]),
+                seconds(log.created_at),
+                partner(
+                    named(log.partner.as_ref(), Some(log.partner_id)),
+                    named(log.key.as_ref(), Some(log.key_id)),
+                ),
+                log.kind.clone(),
+                log.subject.clone(),
+                optional(log.description.as_ref()),
+                Value::Object(log.metadata.clone()).to_string(),
             ]
         })
         .collect();
@@ -87,22 +92,22 @@ fn show(deal: &Value) {
     }
 }
 
-fn rows(list: &Value) -> impl Iterator<Item = &Value> {
-    list.as_array().into_iter().flatten()
-}
-
 /// Returns the partner and its key by name, or the delivery from the source.
-fn who(row: &Value) -> String {
-    let name = |name: &str, id: &str| {
-        let named = &row[name];
-        cell(if named.is_null() { &row[id] } else { named })
-    };
-    match row["deliveryId"].as_str() {
+fn who(change: &DealChangeView) -> String {
+    match change.delivery_id {
         Some(delivery) => format!("source, delivery {delivery}"),
-        None => format!(
-            "{} (key {})",
-            name("partner", "partnerId"),
-            name("key", "keyId")
+        None => partner(
+            named(change.partner.as_ref(), change.partner_id),
+            named(change.key.as_ref(), change.key_id),
         ),
     }
+}
+
+fn partner(partner: String, key: String) -> String {
+    format!("{partner} (key {key})")
+}
+
+/// Returns the name, or the id of what no longer exists.
+fn named(name: Option<&String>, id: Option<impl Display>) -> String {
+    name.map_or_else(|| optional(id), String::clone)
 }

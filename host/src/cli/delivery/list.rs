@@ -1,14 +1,14 @@
 //! `leadhost delivery list`.
 
 use clap::Args;
-use serde_json::Value;
 
 use super::{origin, query};
+use crate::admin_api::deliveries::Deliveries;
 use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::page::{Page, tell_of_more};
-use crate::cli::table::{cell, short, table, time};
+use crate::cli::table::{optional, seconds, start_of, table};
 
 #[derive(Args)]
 pub struct List {
@@ -55,30 +55,25 @@ impl List {
     }
 }
 
-fn show(answer: &Value) {
-    let rows: Vec<Vec<String>> = answer["deliveries"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn show(answer: &Deliveries) {
+    let rows: Vec<Vec<String>> = answer
+        .deliveries
+        .iter()
         .map(|delivery| {
-            let ran = &delivery["ran"];
+            let facts = &delivery.facts;
+            let ran = facts.ran.as_ref().map(|ran| {
+                let digest = start_of(&ran.digest.0);
+                format!("{} {} ({digest})", ran.plugin, ran.version)
+            });
             vec![
-                cell(&delivery["id"]),
-                time(&delivery["receivedAt"]),
-                origin(delivery),
-                cell(&delivery["status"]),
-                cell(&delivery["items"]),
-                cell(&delivery["bytes"]),
-                match ran {
-                    Value::Null => "-".to_owned(),
-                    ran => format!(
-                        "{} {} ({})",
-                        cell(&ran["plugin"]),
-                        cell(&ran["version"]),
-                        short(&ran["digest"])
-                    ),
-                },
-                cell(&delivery["error"]),
+                facts.id.to_string(),
+                seconds(facts.received_at),
+                origin(facts),
+                facts.status.as_str().to_owned(),
+                delivery.items.to_string(),
+                facts.bytes.to_string(),
+                optional(ran),
+                optional(facts.error.as_ref()),
             ]
         })
         .collect();
@@ -95,5 +90,5 @@ fn show(answer: &Value) {
         ],
         &rows,
     ));
-    tell_of_more(answer);
+    tell_of_more(answer.next);
 }

@@ -5,11 +5,10 @@ mod replay;
 mod show;
 
 use clap::Subcommand;
-use serde_json::Value;
 
 use super::client::query;
 use super::failure::Failure;
-use super::table::cell;
+use crate::admin_api::deliveries::DeliveryFacts;
 
 #[derive(Subcommand)]
 pub enum Delivery {
@@ -32,11 +31,9 @@ impl Delivery {
 }
 
 /// Returns the sender: a connection, or an instance's provider.
-fn origin(delivery: &Value) -> String {
-    let name = cell(&delivery["connection"]);
-    if delivery["instanceId"].is_null() {
-        name
-    } else {
-        format!("{name} (instance {})", cell(&delivery["instanceId"]))
+fn origin(delivery: &DeliveryFacts) -> String {
+    match delivery.instance_id {
+        None => delivery.connection.clone(),
+        Some(instance) => format!("{} (instance {instance})", delivery.connection),
     }
 }

@@ -6,15 +6,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{ArgGroup, Args};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::query;
 use super::show::items;
+use crate::admin_api::deliveries::{Deliveries, ItemView, ReplayRequest, Replayed};
 use crate::cli::client::{Client, Reach, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, say};
 use crate::cli::progress::Progress;
-use crate::cli::table::{cell, safe, table};
+use crate::cli::table::{optional, safe, table};
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::id::DeliveryId;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("which").required(true).multiple(true).args(["id", "failed", "since"])))]
@@ -58,17 +61,15 @@ impl Replay {
 
     async fn one(&self, client: &Client, id: &str) -> Result<(), Failure> {
         let path = format!("/admin/v1/deliveries/{}/replay", encoded(id));
-        let options = json!({ "apply": self.apply, "release": self.release });
-        let answer: crate::cli::client::Answer<serde_json::Value> =
-            client.post(&path, &options).await?;
-        client.print(&answer, |answer| {
-            say(&format!(
-                "{}: {}",
-                cell(&answer["id"]),
-                cell(&answer["status"])
-            ));
-            items(answer);
-            differences(answer, self.apply);
+        let options = ReplayRequest {
+            apply: self.apply,
+            release: self.release,
+        };
+        let answer = client.post(&path, &options).await?;
+        client.print(&answer, |answer: &Replayed| {
+            say(&format!("{}: {}", answer.id, answer.status.as_str()));
+            items(&answer.items);
+            differences(&answer.items, self.apply);
         });
         Ok(())
     }
@@ -76,29 +77,29 @@ impl Replay {
     async fn many(&self, client: &Client) -> Result<(), Failure> {
         let progress = Progress::start("finding deliveries");
         let ids = self.find(client).await?;
-        let options = json!({ "apply": self.apply, "release": false });
-        let mut counted = BTreeMap::<String, u64>::new();
+        let options = ReplayRequest {
+            apply: self.apply,
+            release: false,
+        };
+        let mut counted = BTreeMap::<&str, u64>::new();
         let mut changes = Changes::default();
         for (index, id) in ids.iter().enumerate() {
             progress.update(&format!("replaying {} of {}", index + 1, ids.len()));
-            let path = format!("/admin/v1/deliveries/{}/replay", encoded(id));
-            let became = match client
-                .try_post::<serde_json::Value>(&path, &options)
-                .await?
-            {
+            let path = format!("/admin/v1/deliveries/{id}/replay");
+            let became = match client.try_post::<Replayed>(&path, &options).await? {
                 Ok(answer) => {
                     if client.json() {
-                        say(&answer.to_string());
+                        say(&answer.json.to_string());
                     }
-                    changes.add(&answer);
-                    cell(&answer["status"])
+                    changes.add(&answer.items);
+                    answer.status.as_str()
                 }
                 // Another replay holds it, or it no longer exists. Continue with the others.
                 Err(refusal) if refusal.status.is_client_error() => {
                     if client.json() {
                         say(&json!({ "id": id, "error": refusal.message }).to_string());
                     }
-                    "not replayed".to_owned()
+                    "not replayed"
                 }
                 Err(refusal) => return Err(refusal.into()),
             };
@@ -122,9 +123,9 @@ impl Replay {
     }
 
     /// Returns the ids of the deliveries to replay, oldest first.
-    async fn find(&self, client: &Client) -> Result<Vec<String>, Failure> {
-        let states: &[Option<&str>] = if self.failed {
-            &[Some("failed"), Some("parked")]
+    async fn find(&self, client: &Client) -> Result<Vec<DeliveryId>, Failure> {
+        let states: &[Option<DeliveryStatus>] = if self.failed {
+            &[Some(DeliveryStatus::Failed), Some(DeliveryStatus::Parked)]
         } else {
             &[None]
         };
@@ -135,7 +136,7 @@ impl Replay {
                 let path = format!(
                     "/admin/v1/deliveries{}",
                     query(&[
-                        ("status", status.map(str::to_owned)),
+                        ("status", status.map(|one| one.as_str().to_owned())),
                         ("connection", self.connection.clone()),
                         ("since", self.since.clone()),
                         ("until", self.until.clone()),
@@ -144,10 +145,9 @@ impl Replay {
                         ("limit", Some("500".to_owned())),
                     ])
                 );
-                let page: crate::cli::client::Answer<serde_json::Value> = client.get(&path).await?;
-                let found = page["deliveries"].as_array().into_iter().flatten();
-                ids.extend(found.map(|delivery| cell(&delivery["id"])));
-                before = page["next"].as_str().map(str::to_owned);
+                let page = client.get::<Deliveries>(&path).await?;
+                ids.extend(page.deliveries.iter().map(|delivery| delivery.facts.id));
+                before = page.next.map(|id| id.to_string());
                 if before.is_none() {
                     break;
                 }
@@ -175,20 +175,20 @@ struct Rows {
 }
 
 impl Changes {
-    fn add(&mut self, answer: &Value) {
-        for item in answer["items"].as_array().into_iter().flatten() {
-            for diff in item["diff"].as_array().into_iter().flatten() {
-                if diff["editedByPerson"] == true {
+    fn add(&mut self, items: &[ItemView]) {
+        for item in items {
+            for diff in &item.diff {
+                if diff.edited_by_person {
                     self.kept += 1;
                     continue;
                 }
-                let field = diff["field"].as_str().unwrap_or_default();
-                let (rows, id, field) = match field.split_once('.') {
-                    Some(("contact", field)) => (&mut self.contacts, "contactId", field),
-                    Some((_, field)) => (&mut self.deals, "dealId", field),
-                    None => (&mut self.deals, "dealId", field),
+                let (deal, contact) = (optional(item.deal_id), optional(item.contact_id));
+                let (rows, id, field) = match diff.field.split_once('.') {
+                    Some(("contact", field)) => (&mut self.contacts, contact, field),
+                    Some((_, field)) => (&mut self.deals, deal, field),
+                    None => (&mut self.deals, deal, diff.field.as_str()),
                 };
-                rows.ids.insert(cell(&item[id]));
+                rows.ids.insert(id);
                 *rows.fields.entry(field.to_owned()).or_default() += 1;
             }
         }
@@ -224,25 +224,23 @@ impl Rows {
     }
 }
 
-fn differences(answer: &Value, applied: bool) {
-    let rows: Vec<Vec<String>> = answer["items"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn differences(items: &[ItemView], applied: bool) {
+    let rows: Vec<Vec<String>> = items
+        .iter()
         .flat_map(|item| {
-            item["diff"].as_array().into_iter().flatten().map(|diff| {
-                let what = if diff["applied"] == true {
+            item.diff.iter().map(|diff| {
+                let what = if diff.applied {
                     "written"
-                } else if diff["editedByPerson"] == true {
+                } else if diff.edited_by_person {
                     "kept: edited by a person"
                 } else {
                     "differs"
                 };
                 vec![
-                    cell(&item["item"]),
-                    cell(&diff["field"]),
-                    safe(&diff["before"].to_string()),
-                    safe(&diff["after"].to_string()),
+                    item.item.to_string(),
+                    diff.field.clone(),
+                    safe(&diff.before.to_string()),
+                    safe(&diff.after.to_string()),
                     what.to_owned(),
                 ]
             })
@@ -260,24 +258,40 @@ fn differences(answer: &Value, applied: bool) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+    use crate::admin_api::deliveries::DiffView;
+    use crate::domain::delivery::ItemStatus;
+    use crate::domain::id::{ContactId, DealId};
+    use crate::domain::time::Micros;
 
     #[test]
     fn changes_are_counted_by_field() {
         let mut changes = Changes::default();
         assert_eq!(changes.told(true), "No deal or contact differs.");
-        let item = |deal: &str, diff: &[(&str, bool)]| {
-            let diff = diff
-                .iter()
-                .map(|(field, edited)| json!({"field": field, "editedByPerson": edited}));
-            json!({"dealId": deal, "contactId": "c", "diff": diff.collect::<Vec<_>>()})
+        let contact = ContactId::new(Micros(0));
+        let item = |diff: &[(&str, bool)]| {
+            let diff = diff.iter().map(|(field, edited)| DiffView {
+                field: (*field).to_owned(),
+                before: Value::Null,
+                after: Value::Null,
+                applied: false,
+                edited_by_person: *edited,
+            });
+            ItemView {
+                item: 0,
+                status: ItemStatus::Converted,
+                external_id: None,
+                deal_id: Some(DealId::new(Micros(0))),
+                contact_id: Some(contact),
+                message: None,
+                diff: diff.collect(),
+            }
         };
-        let first = item(
-            "a",
-            &[("deal.person", false), ("contact.phone_number", false)],
-        );
-        let second = item("b", &[("deal.person", false), ("deal.title", true)]);
-        changes.add(&json!({"items": [first, second]}));
+        let first = item(&[("deal.person", false), ("contact.phone_number", false)]);
+        let second = item(&[("deal.person", false), ("deal.title", true)]);
+        changes.add(&[first, second]);
         let told = "2 deals (person 2) and 1 contacts (phone_number 1)";
         let kept = "1 fields that people edited are kept.";
         assert_eq!(changes.told(true), format!("Changed {told}. {kept}"));

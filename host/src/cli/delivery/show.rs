@@ -2,13 +2,13 @@
 //! result of each item.
 
 use clap::Args;
-use serde_json::Value;
 
 use super::origin;
+use crate::admin_api::deliveries::{DeliveryDetailView, ItemView};
 use crate::cli::client::{Reach, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{cell, safe, short, table, time};
+use crate::cli::table::{optional, safe, seconds, start_of, table};
 
 #[derive(Args)]
 pub struct Show {
@@ -28,75 +28,67 @@ impl Show {
     }
 }
 
-fn show(delivery: &Value) {
-    let mut facts = vec![
-        ("delivery", cell(&delivery["id"])),
-        ("status", cell(&delivery["status"])),
-        ("from", origin(delivery)),
-        ("received", time(&delivery["receivedAt"])),
-        ("attempts", cell(&delivery["attempts"])),
-        ("next attempt", time(&delivery["nextAttemptAt"])),
-        ("error", cell(&delivery["error"])),
+fn show(delivery: &DeliveryDetailView) {
+    let facts = &delivery.facts;
+    let ran = facts.ran.as_ref().map(|ran| {
+        format!(
+            "{} {} ({}), configuration {}",
+            ran.plugin,
+            ran.version,
+            start_of(&ran.digest.0),
+            ran.config_version
+        )
+    });
+    let lines = [
+        ("delivery", facts.id.to_string()),
+        ("status", facts.status.as_str().to_owned()),
+        ("from", origin(facts)),
+        ("received", seconds(facts.received_at)),
+        ("attempts", facts.attempts.to_string()),
+        (
+            "next attempt",
+            optional(delivery.next_attempt_at.map(seconds)),
+        ),
+        ("error", optional(facts.error.as_ref())),
+        ("converted by", optional(ran)),
     ];
-    let ran = &delivery["ran"];
-    if ran.is_object() {
-        facts.push((
-            "converted by",
-            format!(
-                "{} {} ({}), configuration {}",
-                cell(&ran["plugin"]),
-                cell(&ran["version"]),
-                short(&ran["digest"]),
-                cell(&ran["configVersion"])
-            ),
-        ));
-    }
-    for (name, value) in facts {
+    for (name, value) in lines {
         if value != "-" {
             say(&format!("{name:<13} {}", safe(&value)));
         }
     }
-    let request = &delivery["request"];
+    let request = &delivery.request;
     say(&format!(
         "\n{} {}",
-        safe(&cell(&request["method"])),
-        safe(&cell(&request["path"]))
+        safe(&request.method),
+        safe(&request.path)
     ));
-    for header in request["headers"].as_array().into_iter().flatten() {
-        say(&safe(&format!(
-            "{}: {}",
-            cell(&header[0]),
-            cell(&header[1])
-        )));
+    for (name, value) in &request.headers {
+        say(&safe(&format!("{name}: {value}")));
     }
     say("");
-    match request["body"].as_str() {
+    match &request.body {
         Some(body) => body.lines().for_each(|line| say(&safe(line))),
-        None => say(&format!(
-            "({} bytes of binary data)",
-            cell(&delivery["bytes"])
-        )),
+        None => say(&format!("({} bytes of binary data)", facts.bytes)),
     }
-    items(delivery);
-    for note in delivery["notes"].as_array().into_iter().flatten() {
-        say(&safe(&format!("note: {}", cell(note))));
+    items(&delivery.items);
+    for note in &delivery.notes {
+        say(&safe(&format!("note: {note}")));
     }
 }
 
 /// Prints a table of the result of each item.
-pub fn items(delivery: &Value) {
-    let rows: Vec<Vec<String>> = delivery["items"]
-        .as_array()
-        .into_iter()
-        .flatten()
+pub fn items(items: &[ItemView]) {
+    let rows: Vec<Vec<String>> = items
+        .iter()
         .map(|item| {
             vec![
-                cell(&item["item"]),
-                cell(&item["status"]),
-                cell(&item["externalId"]),
-                cell(&item["dealId"]),
-                cell(&item["contactId"]),
-                cell(&item["message"]),
+                item.item.to_string(),
+                item.status.as_str().to_owned(),
+                optional(item.external_id.as_ref()),
+                optional(item.deal_id),
+                optional(item.contact_id),
+                optional(item.message.as_ref()),
             ]
         })
         .collect();

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::cli::client::{Client, Reach};
+use crate::admin_api::etl::{EtlStatus, RebuildRequest, Rebuilds};
+use crate::cli::client::{Answer, Client, Reach};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::progress::Progress;
-use crate::cli::table::{cell, safe, time};
+use crate::cli::table::{optional, safe, seconds};
 
 /// Time between two progress queries.
 const LOOK: Duration = Duration::from_millis(300);
@@ -45,21 +46,22 @@ type Making = BTreeMap<i64, String>;
 impl Rebuild {
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
-        let wanted = json!({ "workspace": self.workspace, "metricSet": self.set });
-        let mut answer: crate::cli::client::Answer<serde_json::Value> =
-            client.post("/admin/v1/etl/rebuilds", &wanted).await?;
+        let wanted = RebuildRequest {
+            workspace: self.workspace.clone(),
+            metric_set: self.set.clone(),
+        };
+        let mut answer: Answer<Rebuilds> = client.post("/admin/v1/etl/rebuilds", &wanted).await?;
         if self.wait {
             self.wait(&client, &answer).await?;
             // `wait` fails unless the new counts are active.
-            answer.content["serves"] = json!(true);
-            answer.json["serves"] = json!(true);
+            answer.json["serves"] = Value::Bool(true);
         }
         client.print(&answer, |answer| show(answer, self.wait));
         Ok(())
     }
 
     /// Waits until the builds that are in progress now are active.
-    async fn wait(&self, client: &Client, answer: &Value) -> Result<(), Failure> {
+    async fn wait(&self, client: &Client, answer: &Rebuilds) -> Result<(), Failure> {
         let began = Instant::now();
         let mut progress = None;
         let mut awaited: Option<Making> = None;
@@ -91,34 +93,32 @@ impl Rebuild {
 }
 
 /// Returns the builds in progress among those that the request covers.
-fn making(status: &Value, answer: &Value) -> Making {
+fn making(status: &EtlStatus, answer: &Rebuilds) -> Making {
     let mut making = Making::new();
-    for set in status["metricSets"].as_array().into_iter().flatten() {
-        let name = cell(&set["metricSet"]);
-        if answer["begun"].get(&name).is_none() {
+    for set in &status.metric_sets {
+        let name = set.freshness.metric_set;
+        if !answer.begun.contains_key(&name) {
             continue;
         }
-        for build in set["making"].as_array().into_iter().flatten() {
-            let is_other =
-                !answer["workspace"].is_null() && answer["workspace"] != build["workspace"];
-            let Some(number) = build["build"].as_i64().filter(|_| !is_other) else {
+        for build in &set.making {
+            let workspace = &build.workspace;
+            if answer.workspace.as_ref().is_some_and(|of| of != workspace) {
                 continue;
-            };
-            let workspace = cell(&build["workspace"]);
-            let read_to = time(&build["readTo"]);
-            making.insert(number, format!("{name} of {workspace} to {read_to}"));
+            }
+            let read_to = optional(build.read_to.map(seconds));
+            let how_far = format!("{} of {workspace} to {read_to}", name.as_str());
+            making.insert(build.build, how_far);
         }
     }
     making
 }
 
-fn show(answer: &Value, waited: bool) {
-    let whose = match answer["workspace"].as_str() {
+fn show(answer: &Rebuilds, waited: bool) {
+    let whose = match &answer.workspace {
         Some(slug) => format!("of {}", safe(slug)),
         None => "of all workspaces".to_owned(),
     };
-    for (set, count) in answer["begun"].as_object().into_iter().flatten() {
-        let begun = count.as_u64().unwrap_or(0);
+    for (set, begun) in &answer.begun {
         let text = match (waited, begun) {
             (true, _) => "the new counts are active".to_owned(),
             (false, 0) => "a rebuild is already in progress".to_owned(),
@@ -126,6 +126,6 @@ fn show(answer: &Value, waited: bool) {
                 format!("{begun} begun; the previous counts stay active until it ends")
             }
         };
-        say(&format!("{set} {whose}: {text}."));
+        say(&format!("{} {whose}: {text}.", set.as_str()));
     }
 }

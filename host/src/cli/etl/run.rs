@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::admin_api::etl::EtlRuns;
 use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::progress::Progress;
-use crate::cli::table::{cell, safe, time};
+use crate::cli::table::{list, safe, seconds};
 
 #[derive(Args)]
 pub struct Run {
@@ -42,41 +43,34 @@ impl Run {
     }
 }
 
-fn runs(answer: &Value) -> impl Iterator<Item = &Value> {
-    answer["runs"].as_array().into_iter().flatten()
-}
-
-fn show(answer: &Value) {
-    for run in runs(answer) {
-        let seconds = run["seconds"].as_f64().unwrap_or(0.0);
+fn show(answer: &EtlRuns) {
+    for run in &answer.runs {
         say(&format!(
-            "{} as of {}: {} changes read in {seconds:.1} s",
-            cell(&run["metricSet"]),
-            time(&run["asOf"]),
-            run["changes"],
+            "{} as of {}: {} changes read in {:.1} s",
+            run.metric_set.as_str(),
+            seconds(run.as_of),
+            run.changes,
+            run.seconds,
         ));
-        if run["unfinished"]
-            .as_array()
-            .is_some_and(|list| !list.is_empty())
-        {
+        if !run.unfinished.is_empty() {
             say(&format!(
                 "  continues, with more to read than a run takes: {}",
-                safe(&cell(&run["unfinished"]))
+                safe(&list(&run.unfinished))
             ));
         }
     }
 }
 
 /// Returns a failure if a workspace could not be counted.
-fn judge(answer: &Value) -> Result<(), Failure> {
+fn judge(answer: &EtlRuns) -> Result<(), Failure> {
     let mut failed = Vec::new();
-    for run in runs(answer) {
-        for one in run["failed"].as_array().into_iter().flatten() {
+    for run in &answer.runs {
+        for one in &run.failed {
             failed.push(format!(
                 "{} of {}: {}",
-                cell(&run["metricSet"]),
-                cell(&one["workspace"]),
-                cell(&one["error"])
+                run.metric_set.as_str(),
+                one.workspace,
+                one.error
             ));
         }
     }

@@ -1,12 +1,12 @@
 //! `leadhost etl status`.
 
 use clap::Args;
-use serde_json::Value;
 
+use crate::admin_api::etl::{EtlStatus, MetricSetView};
 use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{cell, table, time};
+use crate::cli::table::{optional, seconds, table};
 
 #[derive(Args)]
 pub struct Status {
@@ -23,27 +23,24 @@ impl Status {
     }
 }
 
-fn show(status: &Value) {
+fn show(status: &EtlStatus) {
     say(&format!(
         "counted every {} s; time zones {}",
-        status["refreshSeconds"],
-        cell(&status["tzdata"]),
+        status.refresh_seconds, status.tzdata,
     ));
     say("");
-    let sets = status["metricSets"]
-        .as_array()
-        .map_or(&[][..], Vec::as_slice);
-    let rows: Vec<Vec<String>> = sets
+    let rows: Vec<Vec<String>> = status
+        .metric_sets
         .iter()
         .map(|set| {
             vec![
-                cell(&set["metricSet"]),
-                time(&set["asOf"]),
-                if set["stale"] == true { "yes" } else { "no" }.to_owned(),
-                time(&set["endedAt"]),
-                cell(&set["changes"]),
-                count(&set["behind"]),
-                count(&set["making"]),
+                name(set),
+                optional(set.freshness.as_of.map(seconds)),
+                if set.freshness.stale { "yes" } else { "no" }.to_owned(),
+                optional(set.ended_at.map(seconds)),
+                set.changes.to_string(),
+                set.behind.len().to_string(),
+                set.making.len().to_string(),
                 cubes(set),
             ]
         })
@@ -61,41 +58,38 @@ fn show(status: &Value) {
         ],
         &rows,
     ));
-    list(sets, "behind", &["BEHIND", "METRIC SET", "AS OF"], |one| {
-        vec![time(&one["asOf"])]
-    });
-    list(
-        sets,
-        "making",
-        &["REBUILD", "METRIC SET", "BUILD", "READ TO"],
-        |one| vec![cell(&one["build"]), time(&one["readTo"])],
-    );
-}
-
-/// Prints the workspaces under a key of each set, if there are any.
-fn list(sets: &[Value], key: &str, headings: &[&str], rest: impl Fn(&Value) -> Vec<String>) {
-    let mut rows = Vec::new();
-    for set in sets {
-        for one in set[key].as_array().into_iter().flatten() {
-            let mut row = vec![cell(&one["workspace"]), cell(&set["metricSet"])];
-            row.extend(rest(one));
-            rows.push(row);
+    let (mut behind, mut making) = (Vec::new(), Vec::new());
+    for set in &status.metric_sets {
+        for one in &set.behind {
+            let as_of = optional(one.as_of.map(seconds));
+            behind.push(vec![one.workspace.clone(), name(set), as_of]);
+        }
+        for one in &set.making {
+            let read_to = optional(one.read_to.map(seconds));
+            let build = one.build.to_string();
+            making.push(vec![one.workspace.clone(), name(set), build, read_to]);
         }
     }
-    if !rows.is_empty() {
-        say("");
-        say(&table(headings, &rows));
-    }
+    list(&["BEHIND", "METRIC SET", "AS OF"], &behind);
+    list(&["REBUILD", "METRIC SET", "BUILD", "READ TO"], &making);
 }
 
-fn count(list: &Value) -> String {
-    list.as_array().map_or(0, Vec::len).to_string()
+fn name(set: &MetricSetView) -> String {
+    set.freshness.metric_set.as_str().to_owned()
+}
+
+/// Prints the rows, if there are any.
+fn list(headings: &[&str], rows: &[Vec<String>]) {
+    if !rows.is_empty() {
+        say("");
+        say(&table(headings, rows));
+    }
 }
 
 /// Returns how many zones have days, and how many of them are not complete yet.
-fn cubes(set: &Value) -> String {
-    match set["cubesMaking"].as_u64() {
-        None | Some(0) => cell(&set["cubes"]),
-        Some(making) => format!("{} ({making} in progress)", cell(&set["cubes"])),
+fn cubes(set: &MetricSetView) -> String {
+    match set.cubes_making {
+        0 => set.cubes.to_string(),
+        making => format!("{} ({making} in progress)", set.cubes),
     }
 }

@@ -2,12 +2,12 @@
 //! description goes to standard error.
 
 use clap::{Args, ValueEnum};
-use serde_json::json;
 
+use crate::admin_api::keys::{CreateKeyRequest, CreatedKey};
 use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, say};
-use crate::cli::table::cell;
+use crate::domain::key::KeyKind;
 
 #[derive(Args)]
 pub struct Create {
@@ -40,27 +40,27 @@ enum Kind {
 
 impl Create {
     pub async fn run(self) -> Result<(), Failure> {
-        let kind = self
-            .kind
-            .to_possible_value()
-            .map(|value| value.get_name().to_owned());
+        let kind = match self.kind {
+            Kind::Partner => KeyKind::Partner,
+            Kind::Workspace => KeyKind::Workspace,
+            Kind::AccessToken => KeyKind::AccessToken,
+            Kind::Admin => KeyKind::Admin,
+        };
         let client = self.reach.client()?;
-        let request = json!({
-            "kind": kind,
-            "workspace": self.workspace,
-            "partner": self.partner,
-            "label": self.label,
-            "expiresDays": self.expires_days,
-        });
-        let made: crate::cli::client::Answer<serde_json::Value> =
-            client.post("/admin/v1/keys", &request).await?;
-        client.print(&made, |made| {
+        let request = CreateKeyRequest {
+            kind: kind.as_str().to_owned(),
+            workspace: self.workspace,
+            partner: self.partner,
+            label: self.label,
+            expires_days: self.expires_days,
+        };
+        let made = client.post("/admin/v1/keys", &request).await?;
+        client.print(&made, |made: &CreatedKey| {
             complain(&format!(
                 "key {} ({}), shown only this once:",
-                cell(&made["id"]),
-                cell(&made["hint"])
+                made.view.id, made.view.hint
             ));
-            say(&cell(&made["key"]));
+            say(&made.key);
         });
         Ok(())
     }

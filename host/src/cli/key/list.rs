@@ -1,12 +1,12 @@
 //! `leadhost key list`.
 
 use clap::Args;
-use serde_json::Value;
 
+use crate::admin_api::keys::Keys;
 use crate::cli::client::{Reach, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{cell, table, time};
+use crate::cli::table::{optional, seconds, table};
 
 #[derive(Args)]
 pub struct List {
@@ -30,21 +30,20 @@ impl List {
     }
 }
 
-fn show(answer: &Value) {
-    let rows: Vec<Vec<String>> = answer["keys"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn show(answer: &Keys) {
+    let rows: Vec<Vec<String>> = answer
+        .keys
+        .iter()
         .map(|key| {
             vec![
-                cell(&key["id"]),
-                cell(&key["kind"]),
-                cell(&key["workspace"]),
-                cell(&key["partner"]),
-                cell(&key["label"]),
-                cell(&key["hint"]),
-                cell(&key["state"]),
-                time(&key["lastUsedAt"]),
+                key.id.to_string(),
+                key.kind.as_str().to_owned(),
+                optional(key.workspace.as_ref()),
+                optional(key.partner.as_ref()),
+                key.label.clone(),
+                key.hint.clone(),
+                key.state.to_string(),
+                optional(key.last_used_at.map(seconds)),
             ]
         })
         .collect();

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use crate::admin_api::keys::KeyRevoked;
 use crate::cli::client::{Reach, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
@@ -18,9 +19,9 @@ impl Revoke {
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let answer = client
-            .delete::<serde_json::Value>(&format!("/admin/v1/keys/{}", encoded(&self.id)))
+            .delete(&format!("/admin/v1/keys/{}", encoded(&self.id)))
             .await?;
-        client.print(&answer, |_| {
+        client.print(&answer, |_: &KeyRevoked| {
             say(&format!(
                 "Revoked {}. Every host refuses it within one second.",
                 self.id

@@ -1,13 +1,15 @@
 //! `leadhost outbox`.
 
 use clap::Args;
-use serde_json::Value;
 
+use crate::admin_api::instances::Instances;
+use crate::admin_api::outbox::{MessageView, Messages};
 use crate::cli::client::{Reach, query};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::page::{Page, tell_of_more};
-use crate::cli::table::{cell, table, time};
+use crate::cli::table::{optional, seconds, table};
+use crate::domain::message::{Actor, State};
 
 #[derive(Args)]
 pub struct List {
@@ -29,36 +31,36 @@ impl List {
         let mut fields = vec![("instance", self.instance), ("state", self.state)];
         fields.extend(self.page.fields());
         let path = format!("/admin/v1/outbox{}", query(&fields));
-        let answer = client.get(&path).await?;
-        let instances = match messages(&answer).any(waits) {
-            true => client.get::<Value>("/admin/v1/instances").await?.content,
-            false => Value::Null,
+        let answer = client.get::<Messages>(&path).await?;
+        let instances = match answer.messages.iter().any(waits) {
+            true => Some(client.get("/admin/v1/instances").await?.content),
+            false => None,
         };
-        client.print(&answer, |answer| show(answer, &instances));
+        client.print(&answer, |answer| show(answer, instances.as_ref()));
         Ok(())
     }
 }
 
-fn messages(answer: &Value) -> impl Iterator<Item = &Value> {
-    answer["messages"].as_array().into_iter().flatten()
-}
-
 /// Returns whether the message waits for its instance, and not for a reason of its own.
-fn waits(message: &Value) -> bool {
-    let metadata = &message["metadata"];
-    metadata["status"] == "waiting" && metadata["reason"].is_null() && metadata["errors"].is_null()
+fn waits(message: &MessageView) -> bool {
+    let metadata = &message.metadata;
+    metadata.status == State::Waiting.as_str()
+        && metadata.reason.is_none()
+        && metadata.errors.is_empty()
 }
 
-fn show(answer: &Value, instances: &Value) {
-    let rows: Vec<Vec<String>> = messages(answer)
+/// Prints the messages. `instances` are given if a message waits for one.
+fn show(answer: &Messages, instances: Option<&Instances>) {
+    let rows: Vec<Vec<String>> = answer
+        .messages
+        .iter()
         .map(|message| {
-            let metadata = &message["metadata"];
             vec![
-                cell(&message["id"]),
-                time(&message["createdAt"]),
-                cell(&message["instanceId"]),
+                message.id.to_string(),
+                seconds(message.created_at),
+                optional(message.instance_id),
                 direction(message),
-                cell(&metadata["status"]),
+                message.metadata.status.clone(),
                 said(message),
                 why(message, instances),
             ]
@@ -73,58 +75,56 @@ fn show(answer: &Value, instances: &Value) {
         ],
         &rows,
     ));
-    tell_of_more(answer);
+    tell_of_more(answer.next);
 }
 
 /// Returns the recipient or the sender.
-fn direction(message: &Value) -> String {
-    let arrow = if message["actor"] == "contact" {
-        "from"
-    } else {
-        "to"
+fn direction(message: &MessageView) -> String {
+    let arrow = match message.actor {
+        Actor::Contact => "from",
+        Actor::Agent | Actor::Human | Actor::System => "to",
     };
-    let who = ["phoneNumber", "contactName"]
-        .into_iter()
-        .find_map(|name| message[name].as_str())
-        .unwrap_or("a contact without a number");
+    let who = message
+        .phone_number
+        .as_ref()
+        .or(message.contact_name.as_ref());
+    let who = who.map_or("a contact without a number", String::as_str);
     format!("{arrow} {who}")
 }
 
-fn said(message: &Value) -> String {
-    let template = message["metadata"]["template"]["name"].as_str();
-    match (message["content"].as_str(), template) {
+fn said(message: &MessageView) -> String {
+    match (&message.content, &message.metadata.template) {
         (Some(content), _) => content.chars().take(60).collect(),
-        (None, Some(template)) => format!("template {template}"),
-        (None, None) => cell(&message["type"]),
+        (None, Some(template)) => format!("template {}", template.name),
+        (None, None) => message.kind.clone(),
     }
 }
 
 /// Returns why the message waits or failed.
-fn why(message: &Value, instances: &Value) -> String {
+fn why(message: &MessageView, instances: Option<&Instances>) -> String {
     if waits(message) {
-        let all = instances["instances"].as_array();
-        let own = all
-            .into_iter()
-            .flatten()
-            .find(|instance| instance["id"] == message["instanceId"]);
-        return match own.and_then(|instance| instance["paused"]["reason"].as_str()) {
-            Some(why) => format!("its instance is paused: {why}"),
+        let mut all = instances.iter().flat_map(|all| &all.instances);
+        let own = all.find(|instance| Some(instance.id) == message.instance_id);
+        return match own.and_then(|instance| instance.paused.as_ref()) {
+            Some(pause) => format!("its instance is paused: {}", pause.reason),
             None => "waits for earlier messages of its instance".to_owned(),
         };
     }
-    let metadata = &message["metadata"];
-    let last_error = metadata["errors"]
-        .as_array()
-        .and_then(|errors| errors.last())
-        .map(|error| format!("{} {}", cell(&error["code"]), cell(&error["description"])));
-    match (metadata["reason"].as_str(), last_error) {
-        (Some(reason), _) => reason.to_owned(),
+    let metadata = &message.metadata;
+    let last_error = metadata.errors.last().map(|error| {
+        let description = Some(&error.description).filter(|text| !text.is_empty());
+        format!("{} {}", error.code, optional(description))
+    });
+    match (&metadata.reason, last_error) {
+        (Some(reason), _) => reason.clone(),
         (None, Some(error)) => error,
         // The provider's own word for the accepted message, until a status follows.
-        (None, None) if metadata["status"] == "accepted" => match &metadata["channelStatus"] {
-            Value::Null => String::new(),
-            word => format!("accepted by its provider as {}", cell(word)),
-        },
+        (None, None) if metadata.status == State::Accepted.as_str() => {
+            match &metadata.channel_status {
+                None => String::new(),
+                Some(word) => format!("accepted by its provider as {word}"),
+            }
+        }
         (None, None) => String::new(),
     }
 }

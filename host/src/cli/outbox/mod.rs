@@ -6,11 +6,10 @@ mod resolve;
 mod status;
 
 use clap::{Args, Subcommand};
-use serde_json::Value;
 
 use super::failure::Failure;
 use super::output::say;
-use super::table::cell;
+use crate::admin_api::outbox::Played;
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -46,10 +45,10 @@ impl Outbox {
 }
 
 /// Prints the result of a played webhook.
-fn played(answer: &Value) {
+fn played(answer: &Played) {
     say(&format!(
         "Received as delivery {}: {}.",
-        cell(&answer["delivery"]),
-        cell(&answer["status"])
+        answer.delivery,
+        answer.status.as_str()
     ));
 }

@@ -1,9 +1,9 @@
 //! `leadhost outbox reply`: plays a contact of the sandbox.
 
 use clap::Args;
-use serde_json::json;
 
 use super::played;
+use crate::admin_api::outbox::ReplyRequest;
 use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 
@@ -24,7 +24,11 @@ pub struct Reply {
 impl Reply {
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
-        let body = json!({ "to": self.to, "text": self.text, "instance": self.instance });
+        let body = ReplyRequest {
+            to: self.to,
+            text: self.text,
+            instance: self.instance,
+        };
         let answer = client.post("/admin/v1/outbox/reply", &body).await?;
         client.print(&answer, played);
         Ok(())

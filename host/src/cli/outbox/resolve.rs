@@ -1,12 +1,11 @@
 //! `leadhost outbox resolve`: settles a message whose outcome is unknown.
 
 use clap::{ArgGroup, Args};
-use serde_json::json;
 
+use crate::admin_api::outbox::{ResolveRequest, Resolved, Verdict};
 use crate::cli::client::{Reach, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::cell;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("verdict").required(true).args(["send_again", "give_up"])))]
@@ -28,18 +27,13 @@ impl Resolve {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/outbox/{}/resolve", encoded(&self.message));
         let verdict = if self.send_again {
-            "send-again"
+            Verdict::SendAgain
         } else {
-            "give-up"
+            Verdict::GiveUp
         };
-        let answer: crate::cli::client::Answer<serde_json::Value> =
-            client.post(&path, &json!({ "verdict": verdict })).await?;
-        client.print(&answer, |answer| {
-            say(&format!(
-                "{} is now {}.",
-                cell(&answer["id"]),
-                cell(&answer["state"])
-            ));
+        let answer = client.post(&path, &ResolveRequest { verdict }).await?;
+        client.print(&answer, |answer: &Resolved| {
+            say(&format!("{} is now {}.", answer.id, answer.state.as_str()));
         });
         Ok(())
     }

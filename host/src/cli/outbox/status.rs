@@ -1,9 +1,9 @@
 //! `leadhost outbox status`: plays a status webhook of the sandbox's provider.
 
 use clap::Args;
-use serde_json::json;
 
 use super::played;
+use crate::admin_api::outbox::StatusRequest;
 use crate::cli::client::{Reach, encoded};
 use crate::cli::failure::Failure;
 
@@ -21,9 +21,10 @@ impl Status {
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/outbox/{}/status", encoded(&self.message));
-        let answer = client
-            .post(&path, &json!({ "status": self.status }))
-            .await?;
+        let request = StatusRequest {
+            status: self.status,
+        };
+        let answer = client.post(&path, &request).await?;
         client.print(&answer, played);
         Ok(())
     }

@@ -1,13 +1,14 @@
 //! `leadhost owner add`. The e-mail address identifies an owner.
 
 use clap::Args;
-use serde_json::json;
 
 use super::Of;
+use crate::admin_api::workspaces::{OwnerRequest, PartApplied};
 use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{cell, safe};
+use crate::cli::table::safe;
+use crate::domain::workspace::ChangeKind;
 
 #[derive(Args)]
 pub struct Add {
@@ -25,14 +26,18 @@ pub struct Add {
 impl Add {
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
-        let list = json!([{ "email": self.email, "name": self.name }]);
-        let answer: crate::cli::client::Answer<serde_json::Value> =
-            client.put(&self.of.path(), &list).await?;
-        client.print(&answer, |answer| {
-            let change = &answer["changes"][0];
-            say(&match change["what"].as_str() {
-                Some("created") => format!("Added {}.", safe(&cell(&change["name"]))),
-                Some(_) => format!("Renamed {}.", safe(&cell(&change["name"]))),
+        let path = self.of.path();
+        let list = [OwnerRequest {
+            email: self.email,
+            name: self.name,
+        }];
+        let answer = client.put(&path, &list).await?;
+        client.print(&answer, |answer: &PartApplied| {
+            say(&match answer.changes.first() {
+                Some(change) => match change.what {
+                    ChangeKind::Created => format!("Added {}.", safe(&change.name)),
+                    ChangeKind::Changed => format!("Renamed {}.", safe(&change.name)),
+                },
                 None => "No change.".to_owned(),
             });
         });

@@ -1,13 +1,13 @@
 //! `leadhost owner list`.
 
 use clap::Args;
-use serde_json::Value;
 
 use super::Of;
+use crate::admin_api::workspaces::Owners;
 use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{cell, table};
+use crate::cli::table::table;
 
 #[derive(Args)]
 pub struct List {
@@ -26,16 +26,15 @@ impl List {
     }
 }
 
-fn show(answer: &Value) {
-    let rows: Vec<Vec<String>> = answer["owners"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn show(answer: &Owners) {
+    let rows: Vec<Vec<String>> = answer
+        .owners
+        .iter()
         .map(|owner| {
             vec![
-                cell(&owner["email"]),
-                cell(&owner["name"]),
-                cell(&owner["id"]),
+                owner.email.clone(),
+                owner.name.clone(),
+                owner.id.to_string(),
             ]
         })
         .collect();

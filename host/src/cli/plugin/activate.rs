@@ -5,9 +5,10 @@ use std::path::Path;
 
 use clap::Args;
 use hyper::StatusCode;
-use serde_json::{Value, json};
+use serde::Deserialize as _;
 
 use super::{read_component, say_deployed};
+use crate::admin_api::plugins::{ActivateRequest, RefusedActivation};
 use crate::cli::client::{Reach, Refusal, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::progress::Progress;
@@ -34,10 +35,10 @@ impl Activate {
         let answer = match stored {
             Some((name, digest)) => {
                 let path = format!("/admin/v1/plugins/{}/activate", encoded(name));
-                let body = json!({
-                    "digest": digest,
-                    "accept": self.accept,
-                });
+                let body = ActivateRequest {
+                    digest: digest.to_owned(),
+                    accept: self.accept,
+                };
                 client.try_post(&path, &body).await?
             }
             None => {
@@ -60,18 +61,17 @@ impl Activate {
 
 /// Names in a refusal the `--accept` that overrides it.
 fn explain(refusal: Refusal) -> Failure {
-    let needed: Vec<String> = refusal.body["accept"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
+    let refused = RefusedActivation::deserialize(&refusal.body).ok();
+    let refused = refused.filter(|_| refusal.status == StatusCode::CONFLICT);
+    let needed: Vec<String> = refused
+        .iter()
+        .flat_map(|refused| &refused.accept)
         .map(|what| format!("--accept {what}"))
         .collect();
-    let conflict = refusal.status == StatusCode::CONFLICT;
     let failure = Failure::from(refusal);
-    if conflict && !needed.is_empty() {
-        failure.hint(format!("if this is intended, add {}", needed.join(" ")))
-    } else {
+    if needed.is_empty() {
         failure
+    } else {
+        failure.hint(format!("if this is intended, add {}", needed.join(" ")))
     }
 }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::Value;
 
 use super::read_component;
+use crate::admin_api::plugins::CheckedPlugin;
 use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::progress::Progress;
-use crate::cli::table::{cell, safe, short};
+use crate::cli::table::{safe, start_of};
 
 #[derive(Args)]
 pub struct Check {
@@ -33,22 +33,20 @@ impl Check {
     }
 }
 
-fn show(report: &Value) {
+fn show(report: &CheckedPlugin) {
     say(&safe(&format!(
         "{} {} ({}), {}: usable, {} golden cases passed.",
-        cell(&report["name"]),
-        cell(&report["version"]),
-        short(&report["digest"]),
-        cell(&report["kind"]),
-        cell(&report["golden"]),
+        report.name,
+        report.version,
+        start_of(&report.digest.0),
+        report.kind.as_str(),
+        report.golden,
     )));
-    for concern in report["concerns"].as_array().into_iter().flatten() {
-        let what = cell(&concern["what"]);
-        say(&safe(&match concern["accept"].as_str() {
-            Some(word) if !word.is_empty() => {
-                format!("activating it needs --accept {word}: {what}")
-            }
-            _ => format!("it cannot be activated: {what}"),
+    for concern in &report.concerns {
+        let what = &concern.what;
+        say(&safe(&match concern.accept.as_str() {
+            "" => format!("it cannot be activated: {what}"),
+            word => format!("activating it needs --accept {word}: {what}"),
         }));
     }
 }

@@ -1,12 +1,13 @@
 //! `leadhost plugin list`.
 
 use clap::Args;
-use serde_json::Value;
 
+use crate::admin_api::plugins::{PluginView, Plugins};
 use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{cell, safe, short, table, time};
+use crate::cli::table::{optional, safe, seconds, start_of, table};
+use crate::domain::publisher::Publisher;
 
 #[derive(Args)]
 pub struct List {
@@ -23,28 +24,9 @@ impl List {
     }
 }
 
-fn show(answer: &Value) {
-    let rows: Vec<Vec<String>> = plugins(answer)
-        .flat_map(|plugin| {
-            plugin["versions"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|version| {
-                    vec![
-                        cell(&plugin["name"]),
-                        cell(&version["kind"]),
-                        cell(&version["version"]),
-                        short(&version["digest"]),
-                        cell(&version["state"]),
-                        cell(&version["golden"]),
-                        time(&version["storedAt"]),
-                        cell(&version["origin"]),
-                        publisher(&version["publisher"]),
-                    ]
-                })
-        })
-        .collect();
+fn show(answer: &Plugins) {
+    let plugins = &answer.plugins;
+    let rows: Vec<Vec<String>> = plugins.iter().flat_map(versions).collect();
     say(&table(
         &[
             "NAME",
@@ -59,12 +41,12 @@ fn show(answer: &Value) {
         ],
         &rows,
     ));
-    let hosts: Vec<Vec<String>> = plugins(answer).flat_map(on_hosts).collect();
+    let hosts: Vec<Vec<String>> = plugins.iter().flat_map(on_hosts).collect();
     if !hosts.is_empty() {
         say("");
         say(&table(&["PLUGIN", "GENERATION", "HOST", "STATE"], &hosts));
     }
-    let circuits: Vec<Vec<String>> = plugins(answer).flat_map(open_circuits).collect();
+    let circuits: Vec<Vec<String>> = plugins.iter().flat_map(open_circuits).collect();
     if !circuits.is_empty() {
         say("");
         say(&table(
@@ -80,79 +62,83 @@ fn show(answer: &Value) {
             &circuits,
         ));
     }
-    let refusals = answer["refusals"].as_array();
-    for refusal in refusals.into_iter().flatten().take(10) {
+    for refusal in answer.refusals.iter().take(10) {
         say(&safe(&format!(
             "refused {} {}: {}",
-            time(&refusal["at"]),
-            cell(&refusal["origin"]),
-            cell(&refusal["reason"])
+            seconds(refusal.at),
+            refusal.origin,
+            refusal.reason
         )));
     }
 }
 
+/// Returns a row for each version.
+fn versions(plugin: &PluginView) -> Vec<Vec<String>> {
+    plugin
+        .versions
+        .iter()
+        .map(|version| {
+            vec![
+                plugin.name.clone(),
+                optional(version.kind.map(|kind| kind.as_str())),
+                version.version.clone(),
+                start_of(&version.digest.0),
+                version.state.to_string(),
+                version.golden.to_string(),
+                seconds(version.stored_at),
+                version.origin.clone(),
+                publisher(&version.publisher),
+            ]
+        })
+        .collect()
+}
+
 /// Returns the publisher, with a key shortened to twelve characters.
-fn publisher(publisher: &Value) -> String {
-    let text = cell(publisher);
+fn publisher(publisher: &Publisher) -> String {
+    let text = publisher.text();
     match text.strip_prefix("ed25519:") {
-        Some(key) => format!("ed25519:{}", key.chars().take(12).collect::<String>()),
+        Some(key) => format!("ed25519:{}", start_of(key)),
         None => text,
     }
 }
 
-fn plugins(answer: &Value) -> impl Iterator<Item = &Value> {
-    answer["plugins"].as_array().into_iter().flatten()
-}
-
 /// Returns a row for each open circuit breaker, with the connection that it is open for.
-fn open_circuits(plugin: &Value) -> Vec<Vec<String>> {
-    let circuits = plugin["circuits"].as_array();
-    let line = |circuit: &Value| {
-        let function = cell(&circuit["function"]);
-        let inline_only = circuit["inlineOnly"] == true;
-        vec![
-            cell(&plugin["name"]),
-            short(&circuit["digest"]),
-            cell(
-                circuit
-                    .get("name")
-                    .filter(|name| name.is_string())
-                    .unwrap_or(&circuit["connection"]),
-            ),
-            if inline_only {
-                format!("{function} inside requests")
-            } else {
-                function
-            },
-            cell(&circuit["failures"]),
-            time(&circuit["until"]),
-            cell(&circuit["reason"]),
-        ]
-    };
-    circuits.into_iter().flatten().map(line).collect()
+fn open_circuits(plugin: &PluginView) -> Vec<Vec<String>> {
+    plugin
+        .circuits
+        .iter()
+        .map(|circuit| {
+            let function = circuit.function;
+            vec![
+                plugin.name.clone(),
+                start_of(&circuit.digest.0),
+                circuit.name.as_ref().unwrap_or(&circuit.connection).clone(),
+                if circuit.inline_only {
+                    format!("{function} inside requests")
+                } else {
+                    function.to_string()
+                },
+                circuit.failures.to_string(),
+                seconds(circuit.until),
+                circuit.reason.clone(),
+            ]
+        })
+        .collect()
 }
 
 /// Returns a row for each live host of a fleet.
-fn on_hosts(plugin: &Value) -> Vec<Vec<String>> {
-    let line = |host: &Value, state: String| {
+fn on_hosts(plugin: &PluginView) -> Vec<Vec<String>> {
+    let line = |host: &str, state: String| {
         vec![
-            cell(&plugin["name"]),
-            cell(&plugin["generation"]),
-            cell(host),
+            plugin.name.clone(),
+            optional(plugin.generation),
+            host.to_owned(),
             state,
         ]
     };
-    let list = |name: &str| plugin[name].as_array().cloned().unwrap_or_default();
-    let serving = list("servedBy")
-        .iter()
-        .map(|host| line(host, "active".to_owned()))
-        .collect::<Vec<_>>();
-    let behind = list("behind");
-    let behind = behind.iter().map(|one| {
-        line(
-            &one["host"],
-            safe(&format!("not yet: {}", cell(&one["reason"]))),
-        )
-    });
-    serving.into_iter().chain(behind).collect()
+    let serving = plugin.served_by.iter().flatten();
+    let serving = serving.map(|host| line(host, "active".to_owned()));
+    let behind = plugin.behind.iter().flatten();
+    let behind = behind.map(|one| line(&one.host, safe(&format!("not yet: {}", one.reason))));
+    serving.chain(behind).collect()
 }

@@ -12,12 +12,12 @@ mod signing_key;
 use std::path::Path;
 
 use clap::Subcommand;
-use serde_json::Value;
 
 use super::client::block_on;
 use super::failure::Failure;
 use super::output::say;
-use super::table::{cell, safe, short};
+use super::table::{optional, safe, start_of};
+use crate::admin_api::plugins::DeployedPlugin;
 
 #[derive(Subcommand)]
 pub enum Plugin {
@@ -57,19 +57,18 @@ fn read_component(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// Prints the version that an activation made active.
-fn say_deployed(answer: &Value) {
+fn say_deployed(deployed: &DeployedPlugin) {
     say(&safe(&format!(
         "{} {} is active ({}, generation {}).",
-        cell(&answer["name"]),
-        cell(&answer["version"]),
-        short(&answer["digest"]),
-        cell(&answer["generation"]),
+        deployed.name,
+        optional(deployed.version.as_ref()),
+        start_of(&deployed.digest.0),
+        optional(deployed.generation),
     )));
-    for behind in answer["behind"].as_array().into_iter().flatten() {
+    for behind in deployed.behind.iter().flatten() {
         say(&safe(&format!(
             "Not yet active on {}: {}. Follow it with `leadhost plugin list`.",
-            cell(&behind["host"]),
-            cell(&behind["reason"]),
+            behind.host, behind.reason,
         )));
     }
 }

@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use serde_json::Value;
 
 use super::send::Source;
+use crate::admin_api::workspaces::ImportReport;
 use crate::cli::client::{Reach, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, say};
 use crate::cli::progress::Progress;
-use crate::cli::table::{cell, safe};
+use crate::cli::table::{list, safe};
 use crate::pipeline::import;
 
 /// Refused lines that are printed.
@@ -102,9 +102,9 @@ impl Import {
     }
 
     /// Returns a failure unless the whole import succeeded.
-    fn judge(&self, report: &Value, written: Option<u64>) -> Result<(), Failure> {
-        let refused = report["refused"].as_u64().unwrap_or(0);
-        let kept = self.replace && report["replaced"] == Value::Bool(false);
+    fn judge(&self, report: &ImportReport, written: Option<u64>) -> Result<(), Failure> {
+        let refused = report.refused;
+        let kept = self.replace && !report.replaced;
         let file = self.report.as_ref().map(|path| path.display().to_string());
         if refused > 0 {
             let what = if refused == 1 {
@@ -138,26 +138,19 @@ fn rate(lines: u64, began: Instant) -> u64 {
     lines.saturating_mul(1_000) / millis.max(1)
 }
 
-fn show(report: &Value, rate: u64) {
-    let count = |name: &str| report[name].as_u64().unwrap_or(0);
+fn show(report: &ImportReport, rate: u64) {
     say(&format!(
         "{} created, {} changed, {} unchanged, {} removed, {} refused ({rate} lines a second).",
-        count("created"),
-        count("changed"),
-        count("kept"),
-        count("removed"),
-        count("refused"),
+        report.created, report.changed, report.kept, report.removed, report.refused,
     ));
-    let ignored = cell(&report["ignored"]);
-    if ignored != "-" {
+    if !report.ignored.is_empty() {
+        let ignored = list(&report.ignored);
         complain(&safe(&format!("Columns not imported: {ignored}.")));
     }
-    let problems = report["problems"].as_array();
-    for problem in problems.into_iter().flatten().take(SHOWN) {
+    for problem in report.problems.iter().take(SHOWN) {
         complain(&safe(&format!(
             "line {}: {}",
-            cell(&problem["line"]),
-            cell(&problem["message"])
+            problem.line, problem.message
         )));
     }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use hyper::StatusCode;
 use serde_json::json;
 
+use crate::admin_api::workspaces::{Owners, ProductRemoved};
 use crate::cli::client::{Answer, Reach, encoded};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::Failure;
@@ -44,13 +45,11 @@ impl Remove {
         }
         let of = format!("/admin/v1/workspaces/{}", encoded(&self.workspace));
         // Fails if there is no such workspace: from here on, a 404 is about a product.
-        client
-            .get::<serde_json::Value>(&format!("{of}/owners"))
-            .await?;
+        client.get::<Owners>(&format!("{of}/owners")).await?;
         let (mut removed, mut unknown) = (Vec::new(), Vec::new());
         for id in wanted {
             let path = format!("{of}/products/{}", encoded(id));
-            match client.try_delete::<serde_json::Value>(&path).await? {
+            match client.try_delete::<ProductRemoved>(&path).await? {
                 Ok(_) => {
                     if !client.json() {
                         say(&format!("Removed product {}.", safe(id)));

@@ -135,7 +135,7 @@ async fn key(pipeline: &Arc<Pipeline>, report: &Report, kind: KeyKind) -> Result
     let made = report
         .keys
         .iter()
-        .find(|made| made.kind == kind.as_str())
+        .find(|made| made.kind == kind)
         .and_then(|made| made.key.clone());
     if let Some(made) = made {
         return Ok(made);

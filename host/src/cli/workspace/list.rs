@@ -1,12 +1,12 @@
 //! `leadhost workspace list`.
 
 use clap::Args;
-use serde_json::Value;
 
+use crate::admin_api::workspaces::Workspaces;
 use crate::cli::client::Reach;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{cell, table};
+use crate::cli::table::table;
 
 #[derive(Args)]
 pub struct List {
@@ -23,19 +23,18 @@ impl List {
     }
 }
 
-fn show(answer: &Value) {
-    let rows: Vec<Vec<String>> = answer["workspaces"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn show(answer: &Workspaces) {
+    let rows: Vec<Vec<String>> = answer
+        .workspaces
+        .iter()
         .map(|workspace| {
             vec![
-                cell(&workspace["slug"]),
-                cell(&workspace["name"]),
-                cell(&workspace["region"]),
-                cell(&workspace["timeZone"]),
-                cell(&workspace["rateLimit"]),
-                cell(&workspace["id"]),
+                workspace.slug.clone(),
+                workspace.name.clone(),
+                workspace.region.clone(),
+                workspace.time_zone.clone(),
+                workspace.rate_limit.to_string(),
+                workspace.id.to_string(),
             ]
         })
         .collect();

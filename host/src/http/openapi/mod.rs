@@ -68,7 +68,7 @@ pub fn document(surface: Surface) -> Value {
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/", "description": "The address that this document came from."}],
-        "tags": tags(),
+        "tags": tags(surface),
         "paths": paths,
         "components": {
             "schemas": schemas.into_map(),
@@ -165,12 +165,16 @@ A `traceparent` is honoured. HEAD works wherever GET does. Other methods are ans
 Answers above 1 kB are compressed with gzip or zstd if `Accept-Encoding` allows it. \
 Errors are `application/problem+json` (RFC 9457) if `Accept` names it.";
 
-fn tags() -> Value {
+fn tags(surface: Surface) -> Value {
+    let deals = match surface {
+        Surface::Admin => "Single deals, for support.",
+        _ => "The deals that came through a partner's connections.",
+    };
     json!([
         {"name": "messages", "description": "Template messages to contacts."},
         {"name": "leads", "description": "Deliveries from lead sources."},
         {"name": "channels", "description": "Webhooks from channel providers."},
-        {"name": "deals", "description": "The deals that came through a partner's connections."},
+        {"name": "deals", "description": deals},
         {"name": "products", "description": "The products that deals are about."},
         {"name": "desk", "description": "The conversations that were handed to agents."},
         {"name": "data", "description": "A workspace's data, for exports and analytics."},
@@ -182,7 +186,6 @@ fn tags() -> Value {
         {"name": "instances", "description": "Messaging bots and their channels."},
         {"name": "deliveries", "description": "What sources and providers sent, and what became of it."},
         {"name": "outbox", "description": "Messages to and from contacts."},
-        {"name": "deals", "description": "Single deals, for support."},
         {"name": "contacts", "description": "The erasure of personal data."},
         {"name": "etl", "description": "The jobs that count analytics."},
         {"name": "service", "description": "The service itself."},

@@ -86,7 +86,7 @@ pub(super) async fn make_missing(
             Some(plain.reveal().to_owned())
         };
         made.push(MadeKey {
-            kind: key.kind.as_str(),
+            kind: key.kind,
             label: key.label.clone(),
             partner: key.partner.clone(),
             key: text,

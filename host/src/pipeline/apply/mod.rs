@@ -21,7 +21,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use serde_json::Value;
 
 pub use key::{KeyRequest, mint};
@@ -36,6 +35,7 @@ use plan::Generated;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::{Pairs, Problem, SenderCheck, SenderChecks};
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
+use crate::domain::key::KeyKind;
 use crate::pipeline::connections::webhook_path;
 use crate::pipeline::fleet;
 use crate::pipeline::state::Pipeline;
@@ -59,8 +59,7 @@ pub enum ApplyError {
 }
 
 /// The result of an apply or a dry run.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub struct Report {
     pub dry_run: bool,
     pub workspace: String,
@@ -81,14 +80,12 @@ pub struct Report {
     pub warnings: Vec<Problem>,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub struct MadeKey {
-    pub kind: &'static str,
+    pub kind: KeyKind,
     pub label: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub partner: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// `None` in a dry run.
     pub key: Option<String>,
 }
 

@@ -4,8 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use super::{DeployError, loaded};
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::SenderChecks;
@@ -59,7 +57,7 @@ impl Accept {
 }
 
 /// A change that an activation would bring and that no operator has accepted yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concern {
     /// The word that accepts it; empty if it cannot be accepted.
     pub accept: String,

@@ -11,8 +11,6 @@ mod take_in;
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
 pub use concerns::{Accept, Concern};
 pub use take_in::{take_in, watch_inbox};
 
@@ -103,8 +101,7 @@ impl From<&str> for Origin {
 }
 
 /// A version that was activated.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct Activated {
     pub activation: Activation,
     /// Live hosts that had not switched when the time for it was up.
@@ -112,8 +109,7 @@ pub struct Activated {
 }
 
 /// A component that was checked and not stored.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub struct CheckReport {
     pub digest: Digest,
     pub description: Description,
@@ -126,8 +122,7 @@ pub struct CheckReport {
 }
 
 /// A component that is stored, and active if that was requested.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub struct Deployed {
     pub record: PluginRecord,
     pub activation: Option<Activated>,

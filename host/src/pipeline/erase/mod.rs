@@ -13,8 +13,6 @@ mod search;
 
 use std::time::Duration;
 
-use serde::Serialize;
-
 use self::search::Search;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{DeliveryId, ErasureId, KeyId};
@@ -45,7 +43,7 @@ pub enum EraseError {
 }
 
 /// The rows that an erasure would remove, and the deliveries that would remain.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Preview {
     pub erased: Erased,
     pub remaining: Remaining,

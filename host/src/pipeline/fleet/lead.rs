@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::domain::plugin::Digest;
@@ -29,7 +28,7 @@ pub enum FleetError {
 }
 
 /// A live host that does not run, or cannot prepare, the version that it should.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Behind {
     pub host: String,
     pub reason: String,

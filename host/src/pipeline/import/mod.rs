@@ -15,8 +15,6 @@ pub use reader::{Format, Reader, Row, Wrong};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
 use crate::domain::id::{HostId, WorkspaceId};
 use crate::limits;
 use crate::pipeline::fleet::Job;
@@ -33,7 +31,7 @@ pub enum Replace {
     Force,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default)]
 pub struct Report {
     pub created: u64,
     pub changed: u64,
@@ -52,7 +50,7 @@ pub struct Report {
     pub note: Option<&'static str>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Problem {
     pub line: u64,
     pub message: String,

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::domain::deal::Stage;
     use crate::domain::id::WorkspaceId;
-    use crate::store::{DealPatch, Notification};
+    use crate::store::DealPatch;
 
     const CHANGED: TicketPatched = TicketPatched::Done { changed: true };
     const KEPT: TicketPatched = TicketPatched::Done { changed: false };

@@ -32,11 +32,8 @@ const STEP: u32 = 7;
 async fn talk(world: &World, host: &dyn Store, round: usize, many: usize) {
     let new = |number: usize| {
         let to = format!("+55119{round:04}{number:04}");
-        let source = format!("source {}", number % 3);
-        let new = Notification {
-            source,
-            ..urgent(world, &to)
-        };
+        let mut new = urgent(world, &to);
+        new.details.source = format!("source {}", number % 3);
         Write::Notify(Box::new(new))
     };
     let new: Vec<Write> = (0..many).map(new).collect();

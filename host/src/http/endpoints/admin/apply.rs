@@ -7,12 +7,15 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::{flag, read_json};
+use crate::admin_api::apply::{ApplyReport, ChangeView, FileProblem, NewKey, RefusedFile};
+use crate::domain::exchange::Problem;
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline;
-use crate::pipeline::apply::ApplyError;
+use crate::pipeline::apply::{ApplyError, MadeKey, Report};
+use crate::store::AppliedChange;
 
 /// # Errors
 ///
@@ -30,7 +33,72 @@ pub async fn apply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         .await
         .map_err(ApiError::internal)?
         .map_err(refused)?;
-    reply::json(StatusCode::OK, &report)
+    reply::json(StatusCode::OK, &shown(report))
+}
+
+fn shown(report: Report) -> ApplyReport {
+    let Report {
+        dry_run,
+        workspace,
+        workspace_id,
+        changes,
+        connections,
+        instances,
+        channels,
+        partners,
+        keys,
+        generated,
+        generated_of_instances,
+        warnings,
+    } = report;
+    ApplyReport {
+        dry_run,
+        workspace,
+        workspace_id,
+        changes: changes.into_iter().map(Into::into).collect(),
+        connections,
+        instances,
+        channels,
+        partners,
+        keys: keys.into_iter().map(Into::into).collect(),
+        generated,
+        generated_of_instances,
+        warnings: warnings.into_iter().map(Into::into).collect(),
+    }
+}
+
+impl From<AppliedChange> for ChangeView {
+    fn from(change: AppliedChange) -> Self {
+        let AppliedChange { kind, name, what } = change;
+        Self { kind, name, what }
+    }
+}
+
+impl From<MadeKey> for NewKey {
+    fn from(made: MadeKey) -> Self {
+        let MadeKey {
+            kind,
+            label,
+            partner,
+            key,
+        } = made;
+        Self {
+            kind,
+            label,
+            partner,
+            key,
+        }
+    }
+}
+
+impl From<Problem> for FileProblem {
+    fn from(problem: Problem) -> Self {
+        let Problem { message, path } = problem;
+        Self {
+            path: (!path.is_empty()).then_some(path),
+            message,
+        }
+    }
 }
 
 /// Returns the error for declarations that were not applied.
@@ -39,7 +107,9 @@ pub fn refused(error: ApplyError) -> ApiError {
     match error {
         ApplyError::Problems(problems) => ApiError::Unprocessable {
             message,
-            details: json!({ "problems": problems }),
+            details: json!(RefusedFile {
+                problems: problems.into_iter().map(Into::into).collect(),
+            }),
         },
         ApplyError::Sealed { .. } => ApiError::conflict(message),
         ApplyError::Store(error) => error.into(),

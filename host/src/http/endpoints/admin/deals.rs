@@ -5,17 +5,18 @@
 use std::collections::BTreeMap;
 
 use hyper::StatusCode;
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::workspaces;
+use crate::admin_api::deals::{
+    ChangedField, Changer, DealChangeView, DealHistory, DealLogView, DealRemoved,
+};
 use crate::domain::id::{DealId, KeyId, PartnerId};
 use crate::domain::workspace::Workspace;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::limits;
-use crate::store::{ChangedBy, DealPast, Store, StoreError};
+use crate::store::{ChangedBy, DealChange, DealLog, DealPast, Store, StoreError};
 
 /// # Errors
 ///
@@ -31,28 +32,17 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     };
     let (workspace, past) = find(store, among, deal).await?.ok_or_else(missing)?;
     let names = Names::load(store, &workspace).await?;
-    let mut history = Vec::with_capacity(past.history.len());
-    for change in &past.history {
-        history.push(match change.by {
-            ChangedBy::Partner { partner_id, key_id } => names.add(change, partner_id, key_id)?,
-            ChangedBy::Source { .. } => value(change)?,
-        });
-    }
-    let mut logs = Vec::with_capacity(past.logs.len());
-    for log in &past.logs {
-        logs.push(names.add(log, log.partner_id, log.key_id)?);
-    }
-    reply::json(
-        StatusCode::OK,
-        &json!({
-            "id": deal,
-            "workspace": workspace.slug,
-            "createdAt": past.created_at,
-            "deliveryId": past.delivery_id,
-            "history": history,
-            "logs": logs,
-        }),
-    )
+    let history = past.history.into_iter();
+    let logs = past.logs.into_iter();
+    let answer = DealHistory {
+        id: deal,
+        workspace: workspace.slug,
+        created_at: past.created_at,
+        delivery_id: past.delivery_id,
+        history: history.map(|change| names.change(change)).collect(),
+        logs: logs.map(|log| names.log(log)).collect(),
+    };
+    reply::json(StatusCode::OK, &answer)
 }
 
 /// `DELETE /admin/v1/deals/{id}?workspace=`: removes the deal with its history and notes. Its
@@ -72,8 +62,12 @@ pub async fn remove(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
     };
     for workspace in among {
         if store.remove_deal(workspace.id, deal).await? {
-            let gone = json!({ "id": deal, "workspace": workspace.slug, "removed": true });
-            return reply::json(StatusCode::OK, &gone);
+            let answer = DealRemoved {
+                id: deal,
+                workspace: workspace.slug,
+                removed: true,
+            };
+            return reply::json(StatusCode::OK, &answer);
         }
     }
     Err(missing())
@@ -117,15 +111,42 @@ impl Names {
         })
     }
 
-    /// Returns the row with the names of its author.
-    fn add(&self, row: &impl Serialize, partner: PartnerId, key: KeyId) -> Result<Value, ApiError> {
-        let mut shown = value(row)?;
-        shown["partner"] = json!(self.partners.get(&partner));
-        shown["key"] = json!(self.keys.get(&key));
-        Ok(shown)
+    fn change(&self, change: DealChange) -> DealChangeView {
+        let (by, partner_id, key_id, delivery_id) = match change.by {
+            ChangedBy::Partner { partner_id, key_id } => {
+                (Changer::Partner, Some(partner_id), Some(key_id), None)
+            }
+            ChangedBy::Source { delivery_id } => (Changer::Source, None, None, Some(delivery_id)),
+        };
+        let changes = change.changes.into_iter().map(|field| ChangedField {
+            field: field.field,
+            before: field.before,
+            after: field.after,
+        });
+        DealChangeView {
+            at: change.at,
+            by,
+            partner_id,
+            partner: partner_id.and_then(|id| self.partners.get(&id)).cloned(),
+            key_id,
+            key: key_id.and_then(|id| self.keys.get(&id)).cloned(),
+            delivery_id,
+            changes: changes.collect(),
+        }
     }
-}
 
-fn value(row: &impl Serialize) -> Result<Value, ApiError> {
-    serde_json::to_value(row).map_err(ApiError::internal)
+    fn log(&self, log: DealLog) -> DealLogView {
+        DealLogView {
+            id: log.id,
+            created_at: log.created_at,
+            partner_id: log.partner_id,
+            partner: self.partners.get(&log.partner_id).cloned(),
+            key_id: log.key_id,
+            key: self.keys.get(&log.key_id).cloned(),
+            kind: log.kind,
+            subject: log.subject,
+            description: log.description,
+            metadata: log.metadata,
+        }
+    }
 }

@@ -1,15 +1,19 @@
 //! `GET /admin/v1/status`: what is running and what is waiting.
 
 use hyper::StatusCode;
-use serde_json::{Value, json};
 
 use super::etl;
+use crate::admin_api::etl::MetricSetFreshness;
+use crate::admin_api::status::{
+    ActivePlugin, BacklogView, HostView, PluginCalls, PoolView, ServiceStatus, ThisHost,
+};
 use crate::domain::zone;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::http::state::Http;
 use crate::pipeline::fleet;
+use crate::store::{Backlog, Pool, SeenHost};
 
 /// # Errors
 ///
@@ -18,7 +22,7 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
     let http = call.http;
     let backlog = http.core.store.backlog().await?;
     let hosts = http.core.store.hosts().await?;
-    let plugins: Vec<Value> = http
+    let plugins = http
         .core
         .store
         .activations()
@@ -27,40 +31,41 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
         .map(|activation| {
             let loaded = http.core.plugins.active(&activation.name);
             let (serving, behind) = fleet::where_it_serves(&hosts, &activation);
-            json!({
-                "name": activation.name,
-                "version": loaded.map(|loaded| loaded.description.version.clone()),
-                "digest": activation.digest,
-                "generation": activation.generation,
-                "activatedAt": activation.activated_at,
-                "hosts": http.core.store.is_shared().then_some(serving.len()),
-                "behind": behind,
-            })
+            ActivePlugin {
+                name: activation.name,
+                version: loaded.map(|loaded| loaded.description.version.clone()),
+                digest: activation.digest,
+                generation: activation.generation,
+                activated_at: activation.activated_at,
+                hosts: http.core.store.is_shared().then_some(serving.len()),
+                behind: behind.into_iter().map(Into::into).collect(),
+            }
         })
         .collect();
     let (waiting, running) = http.core.plugins.load();
-    reply::json(
-        StatusCode::OK,
-        &json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "storeId": http.core.store.id(),
-            "draining": http.core.shutdown.has_begun(),
-            "sealingKey": http.core.sealer.key_id(),
-            "backlog": backlog,
-            "analytics": analytics(http).await,
-            "tzdata": zone::tzdata(),
-            "plugins": plugins,
-            "host": { "id": http.pipeline.fleet.host(), "name": http.pipeline.fleet.name() },
-            "hosts": hosts,
-            "connections": http.core.store.pool(),
-            "pluginCalls": { "waiting": waiting, "running": running },
-        }),
-    )
+    let status = ServiceStatus {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        store_id: http.core.store.id(),
+        draining: http.core.shutdown.has_begun(),
+        sealing_key: http.core.sealer.key_id(),
+        backlog: backlog.into(),
+        analytics: analytics(http).await,
+        tzdata: zone::tzdata().to_owned(),
+        plugins,
+        host: ThisHost {
+            id: http.pipeline.fleet.host(),
+            name: http.pipeline.fleet.name().to_owned(),
+        },
+        hosts: hosts.into_iter().map(Into::into).collect(),
+        connections: http.core.store.pool().map(Into::into),
+        plugin_calls: PluginCalls { waiting, running },
+    };
+    reply::json(StatusCode::OK, &status)
 }
 
 /// Returns the freshness of each metric set. If it cannot be read, the rest of the status is
 /// still shown.
-async fn analytics(http: &Http) -> Vec<Value> {
+async fn analytics(http: &Http) -> Vec<MetricSetFreshness> {
     let rollups = match http.core.store.rollup_status().await {
         Ok(rollups) => rollups,
         Err(error) => {
@@ -70,4 +75,68 @@ async fn analytics(http: &Http) -> Vec<Value> {
     };
     let rollups = rollups.iter();
     rollups.map(|status| etl::freshness(http, status)).collect()
+}
+
+impl From<Backlog> for BacklogView {
+    fn from(backlog: Backlog) -> Self {
+        let Backlog {
+            queued,
+            fetches,
+            failed,
+            parked,
+            quarantined,
+            sends,
+            unknown,
+            oldest_waiting,
+        } = backlog;
+        Self {
+            queued,
+            fetches,
+            failed,
+            parked,
+            quarantined,
+            sends,
+            unknown,
+            oldest_waiting,
+        }
+    }
+}
+
+impl From<SeenHost> for HostView {
+    fn from(host: SeenHost) -> Self {
+        let SeenHost {
+            id,
+            name,
+            version,
+            started_at,
+            seen_at,
+            alive,
+            report: _,
+        } = host;
+        Self {
+            id,
+            name,
+            version,
+            started_at,
+            seen_at,
+            alive,
+        }
+    }
+}
+
+impl From<Pool> for PoolView {
+    fn from(pool: Pool) -> Self {
+        let Pool {
+            open,
+            idle,
+            most,
+            asked,
+        } = pool;
+        Self {
+            open,
+            idle,
+            most,
+            asked,
+        }
+    }
 }

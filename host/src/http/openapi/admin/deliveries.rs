@@ -1,9 +1,193 @@
-//! Deliveries.
+//! `/admin/v1/deliveries`.
 
-use super::operation;
-use crate::http::openapi::operation::Operation;
+use serde_json::{Value, json};
+
+use super::{before, operation, page_limit};
+use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView, ReplayRequest, Replayed};
+use crate::domain::delivery::DeliveryStatus;
+use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 
-pub fn operations(_schemas: &mut Schemas) -> Vec<Operation> {
-    Vec::new()
+pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let all = schemas.answer::<Deliveries>();
+    let one = schemas.answer::<DeliveryDetailView>();
+    let replayed = schemas.answer::<Replayed>();
+    let request = schemas.request::<ReplayRequest>();
+    let list = operation("get", "/admin/v1/deliveries")
+        .named(
+            "listDeliveries",
+            "deliveries",
+            "Lists deliveries, newest first",
+        )
+        .describe("All filters apply together, except that `instance` replaces `connection`.");
+    vec![
+        filters()
+            .into_iter()
+            .fold(list, Operation::parameter)
+            .parameter(before("deliveries"))
+            .parameter(page_limit())
+            .answers(
+                200,
+                "A page of deliveries.",
+                &all,
+                &[(
+                    "one",
+                    "The last page",
+                    json!({"deliveries": [summary()], "next": null}),
+                )],
+            )
+            .refuses(&[400, 404, 409]),
+        operation("get", "/admin/v1/deliveries/{delivery}")
+            .named(
+                "showDelivery",
+                "deliveries",
+                "Shows a delivery with its request and its items",
+            )
+            .describe("The request is as it is stored: its secrets are masked.")
+            .parameter(id())
+            .answers(
+                200,
+                "The delivery.",
+                &one,
+                &[("converted", "A delivery that gave a lead", detail())],
+            )
+            .refuses(&[404]),
+        operation("post", "/admin/v1/deliveries/{delivery}/replay")
+            .named(
+                "replayDelivery",
+                "deliveries",
+                "Converts a delivery again with the active version of its plugin",
+            )
+            .describe(
+                "Items that never finished are accepted as usual. Finished ones show what would change. \
+                 With `apply` the changes are written, except where a person has edited since.",
+            )
+            .parameter(id())
+            .may_take(
+                &request,
+                &[("apply", "Write the changes", json!({"apply": true}))],
+            )
+            .answers(
+                200,
+                "What became of it.",
+                &replayed,
+                &[("differs", "A deal would get another title", differs())],
+            )
+            .refuses(&[404, 409, 422]),
+    ]
+}
+
+fn filters() -> Vec<Parameter> {
+    let text = || json!({"type": "string"});
+    let time = "a date, or a time such as 2026-01-31T12:00:00Z.";
+    let words = DeliveryStatus::ALL.map(DeliveryStatus::as_str);
+    vec![
+        Parameter::query(
+            "status",
+            json!({"type": "string", "enum": words}),
+            "Only deliveries in this state.",
+        ),
+        Parameter::query(
+            "connection",
+            text(),
+            "Only deliveries of this source: its id, its name, or `workspace/name`.",
+        ),
+        Parameter::query(
+            "instance",
+            text(),
+            "Only deliveries of this instance's provider: its number, its name, or `workspace/name`.",
+        ),
+        Parameter::query(
+            "since",
+            text(),
+            &format!("Only deliveries received at this time or later: {time}"),
+        ),
+        Parameter::query(
+            "until",
+            text(),
+            &format!("Only deliveries received before this time: {time}"),
+        ),
+        Parameter::query(
+            "version",
+            text(),
+            "Only deliveries last converted by this version of their plugin: 1.2.0, or at least 8 characters of the beginning of its digest.",
+        ),
+    ]
+}
+
+fn id() -> Parameter {
+    Parameter::path(
+        "delivery",
+        json!({"type": "string", "format": "uuid"}),
+        "The delivery's id.",
+    )
+}
+
+const ID: &str = "019c2f4e-8a51-7c3b-9d20-5b7f10a4e6c2";
+
+fn facts() -> Value {
+    json!({
+        "id": ID,
+        "connectionId": "4kJ0sPz7Qm2XwYtB9nLdRa",
+        "connection": "portal",
+        "instanceId": null,
+        "receivedAt": "2026-03-02T12:15:30.250000Z",
+        "status": "converted",
+        "bytes": 52,
+        "attempts": 0,
+        "ran": {
+            "plugin": "portal",
+            "version": "1.2.0",
+            "digest": "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+            "contract": "leadhost:converter@1.0.0",
+            "configVersion": 1,
+        },
+        "error": null,
+    })
+}
+
+fn summary() -> Value {
+    let mut summary = facts();
+    summary["items"] = json!(1);
+    summary
+}
+
+fn detail() -> Value {
+    let mut detail = facts();
+    detail["workspaceId"] = json!("019c2f4e-0000-7c3b-9d20-5b7f10a4e6c2");
+    detail["items"] = json!([item(&json!([]))]);
+    detail["notes"] = json!([]);
+    detail["nextAttemptAt"] = json!(null);
+    detail["request"] = json!({
+        "method": "POST",
+        "path": "/ingest-lead/4kJ0sPz7Qm2XwYtB9nLdRa",
+        "query": [["token", "***"]],
+        "headers": [["content-type", "application/json"]],
+        "body": "{\"id\": \"L-17\", \"name\": \"Ana\", \"phone\": \"11 90000-0001\"}",
+        "bodyBase64": null,
+    });
+    detail
+}
+
+fn differs() -> Value {
+    let diff = json!([{
+        "field": "deal.title",
+        "before": "Ana",
+        "after": "Ana, 2 bedrooms",
+        "applied": false,
+        "editedByPerson": false,
+    }]);
+    json!({"id": ID, "status": "converted", "items": [item(&diff)]})
+}
+
+fn item(diff: &Value) -> Value {
+    json!({
+        "item": 0,
+        "status": "converted",
+        "externalId": "L-17",
+        "dealId": "019c2f4e-8a52-7c3b-9d20-5b7f10a4e6c3",
+        "contactId": "019c2f4e-8a52-7c3b-9d20-5b7f10a4e6c4",
+        "message": null,
+        "diff": diff,
+    })
 }

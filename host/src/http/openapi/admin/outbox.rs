@@ -1,9 +1,166 @@
-//! Messages.
+//! `/admin/v1/outbox`.
 
-use super::operation;
-use crate::http::openapi::operation::Operation;
+use serde_json::{Value, json};
+
+use super::{before, operation, page_limit};
+use crate::admin_api::outbox::{
+    Messages, Played, ReplyRequest, ResolveRequest, Resolved, StatusRequest,
+};
+use crate::domain::message::State;
+use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 
-pub fn operations(_schemas: &mut Schemas) -> Vec<Operation> {
-    Vec::new()
+pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let messages = schemas.answer::<Messages>();
+    let played = schemas.answer::<Played>();
+    let resolved = schemas.answer::<Resolved>();
+    let reply = schemas.request::<ReplyRequest>();
+    let status = schemas.request::<StatusRequest>();
+    let resolve = schemas.request::<ResolveRequest>();
+    let taken_in = [("taken", "Taken in", taken_in())];
+    vec![
+        operation("get", "/admin/v1/outbox")
+            .named(
+                "listMessages",
+                "outbox",
+                "Lists messages to and from contacts, newest first",
+            )
+            .parameter(Parameter::query(
+                "instance",
+                json!({"type": "string"}),
+                "Only messages of this instance: its number, its name, or `workspace/name`.",
+            ))
+            .parameter(Parameter::query(
+                "state",
+                json!({"type": "string", "enum": State::ALL.map(State::as_str)}),
+                "Only messages in this state.",
+            ))
+            .parameter(before("messages"))
+            .parameter(page_limit())
+            .answers(
+                200,
+                "A page of messages.",
+                &messages,
+                &[(
+                    "one",
+                    "The last page",
+                    json!({"messages": [message()], "next": null}),
+                )],
+            )
+            .refuses(&[400, 404, 409]),
+        operation("post", "/admin/v1/outbox/reply")
+            .named(
+                "playReply",
+                "outbox",
+                "Plays a contact of the sandbox who writes",
+            )
+            .describe(PLAYED)
+            .takes(
+                &reply,
+                &[
+                    (
+                        "phone",
+                        "To an instance",
+                        json!({"to": "+5511900000001", "text": "Oi", "instance": "voice"}),
+                    ),
+                    ("message", "To a message", json!({"to": ID, "text": "Oi"})),
+                ],
+            )
+            .answers(200, "It was taken in.", &played, &taken_in)
+            .refuses(&[404, 409, 422]),
+        operation("post", "/admin/v1/outbox/{message}/status")
+            .named(
+                "playStatus",
+                "outbox",
+                "Plays a status report for a message of the sandbox",
+            )
+            .describe(PLAYED)
+            .parameter(id())
+            .takes(
+                &status,
+                &[("read", "It was read", json!({"status": "read"}))],
+            )
+            .answers(200, "It was taken in.", &played, &taken_in)
+            .refuses(&[404, 409, 422]),
+        operation("post", "/admin/v1/outbox/{message}/resolve")
+            .named(
+                "resolveMessage",
+                "outbox",
+                "Decides a message whose outcome is unknown",
+            )
+            .parameter(id())
+            .takes(
+                &resolve,
+                &[("again", "It was not sent", json!({"verdict": "send-again"}))],
+            )
+            .answers(
+                200,
+                "The message after that.",
+                &resolved,
+                &[(
+                    "waiting",
+                    "It is sent again",
+                    json!({"id": ID, "state": "waiting"}),
+                )],
+            )
+            .refuses(&[404, 409]),
+    ]
+}
+
+const PLAYED: &str = "The event is taken in like a webhook of the instance's provider. \
+                      It needs an instance with the adapter `sandbox`; others are refused with 409.";
+
+const ID: &str = "019c2f4e-8a51-7c3b-9d20-5b7f10a4e6c2";
+
+fn id() -> Parameter {
+    Parameter::path(
+        "message",
+        json!({"type": "string", "format": "uuid"}),
+        "The message's id.",
+    )
+}
+
+fn message() -> Value {
+    json!({
+        "id": ID,
+        "workspaceId": "019c2f4e-0000-7c3b-9d20-5b7f10a4e6c2",
+        "conversationId": "019c2f4e-8a51-7c3b-9d20-5b7f10a4e6c3",
+        "contactId": "019c2f4e-8a51-7c3b-9d20-5b7f10a4e6c4",
+        "contactName": "Ana",
+        "phoneNumber": "+5511900000001",
+        "instanceId": 1,
+        "createdAt": "2026-03-02T12:15:30.250000Z",
+        "actor": "agent",
+        "type": "template",
+        "content": "Hello Ana, we got your request.",
+        "metadata": {
+            "status": "failed",
+            "failedAt": "2026-03-02T12:15:31.000000Z",
+            "template": {"name": "welcome", "language": "en"},
+            "errors": [{
+                "code": "131026",
+                "title": "Message undeliverable",
+                "category": "recipient",
+            }],
+        },
+        "deliveredAt": null,
+        "readAt": null,
+        "nextAttemptAt": null,
+    })
+}
+
+fn taken_in() -> Value {
+    json!({
+        "delivery": "019c2f4e-9b00-7c3b-9d20-5b7f10a4e6c5",
+        "status": "converted",
+        "items": [{
+            "item": 0,
+            "status": "converted",
+            "externalId": null,
+            "dealId": null,
+            "contactId": "019c2f4e-8a51-7c3b-9d20-5b7f10a4e6c4",
+            "message": null,
+            "diff": [],
+        }],
+    })
 }

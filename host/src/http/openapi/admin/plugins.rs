@@ -1,9 +1,278 @@
-//! Plugins and their versions.
+//! `/admin/v1/plugins`.
+
+use serde_json::{Value, json};
 
 use super::operation;
-use crate::http::openapi::operation::Operation;
+use crate::admin_api::plugins::{ActivateRequest, CheckedPlugin, DeployedPlugin, Plugins};
+use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
+use crate::pipeline::deploy::Accept;
 
-pub fn operations(_schemas: &mut Schemas) -> Vec<Operation> {
-    Vec::new()
+pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let all = schemas.answer::<Plugins>();
+    let checked = schemas.answer::<CheckedPlugin>();
+    let deployed = schemas.answer::<DeployedPlugin>();
+    let request = schemas.request::<ActivateRequest>();
+    vec![
+        operation("get", "/admin/v1/plugins")
+            .named(
+                "listPlugins",
+                "plugins",
+                "Lists the stored versions of all plugins",
+            )
+            .describe("It also shows which hosts serve them, and which files were refused.")
+            .answers(
+                200,
+                "All plugins, by name.",
+                &all,
+                &[(
+                    "one",
+                    "One plugin",
+                    json!({"plugins": [plugin()], "refusals": [], "hosts": []}),
+                )],
+            ),
+        upload(&deployed),
+        refuses_component(
+            operation("post", "/admin/v1/plugins/check")
+                .named(
+                    "checkPlugin",
+                    "plugins",
+                    "Tries a component as an activation would, and changes nothing",
+                )
+                .takes_content(&component())
+                .answers(
+                    200,
+                    "The component is usable.",
+                    &checked,
+                    &[(
+                        "older",
+                        "Its activation would need consent",
+                        json!({
+                            "name": "portal",
+                            "version": "1.3.0",
+                            "digest": DIGEST,
+                            "kind": "converter",
+                            "contract": "leadhost:converter@1.0.0",
+                            "golden": 12,
+                            "publisher": "operator",
+                            "concerns": [concern()],
+                        }),
+                    )],
+                ),
+        ),
+        activate(&request, &deployed),
+        roll_back(&deployed),
+    ]
+}
+
+fn upload(deployed: &Value) -> Operation {
+    let upload = operation("post", "/admin/v1/plugins")
+        .named(
+            "uploadPlugin",
+            "plugins",
+            "Stores a component, and activates it if that is requested",
+        )
+        .describe(
+            "The component is compiled, and runs its trial and its golden cases before it is stored. \
+             If its activation needs consent, nothing is stored.",
+        )
+        .parameter(Parameter::query(
+            "activate",
+            json!({"type": "boolean", "default": false}),
+            "Whether to activate the component too.",
+        ))
+        .parameter(Parameter::query(
+            "accept",
+            json!({"type": "array", "items": {"type": "string", "enum": Accept::WORDS}}),
+            "Accepts the concerns of this word. May be repeated.",
+        ))
+        .takes_content(&component())
+        .answers(
+            201,
+            "The component is stored.",
+            deployed,
+            &[
+                ("active", "It is also active", active(DIGEST, Some(BEFORE))),
+                (
+                    "stored",
+                    "It is only stored",
+                    json!({
+                        "name": "portal",
+                        "version": "1.4.0",
+                        "digest": DIGEST,
+                        "previous": null,
+                        "generation": null,
+                        "activatedAt": null,
+                        "golden": 12,
+                        "active": false,
+                        "behind": null,
+                    }),
+                ),
+            ],
+        );
+    refuses_activation(refuses_component(upload))
+}
+
+fn activate(request: &Value, deployed: &Value) -> Operation {
+    let activate = operation("post", "/admin/v1/plugins/{plugin}/activate")
+        .named("activatePlugin", "plugins", "Activates a stored version")
+        .describe("Calls in progress end on the old version. Calls that begin after the answer run on the new one.")
+        .parameter(name())
+        .takes(
+            request,
+            &[(
+                "short",
+                "The beginning of a digest, and consent to an older version",
+                json!({"digest": &DIGEST[..12], "accept": ["older"]}),
+            )],
+        )
+        .answers(
+            200,
+            "It is active.",
+            deployed,
+            &[("active", "It is active", active(DIGEST, Some(BEFORE)))],
+        )
+        .refuses(&[404]);
+    refuses_activation(refuses_component(activate))
+}
+
+fn roll_back(deployed: &Value) -> Operation {
+    let roll_back = operation("post", "/admin/v1/plugins/{plugin}/rollback")
+        .named(
+            "rollBackPlugin",
+            "plugins",
+            "Activates the previous version again",
+        )
+        .parameter(name())
+        .answers(
+            200,
+            "The previous version is active.",
+            deployed,
+            &[("active", "It is active", active(BEFORE, Some(DIGEST)))],
+        )
+        .refuses(&[404])
+        .refuses_with(
+            409,
+            "No version was active before, another activation is in progress or happened meanwhile, or the previous version has another kind while the name is in use. In the last case `concerns` says so.",
+            &[(
+                "first",
+                "There is no previous version",
+                json!({"error": "no version of `portal` was active before the current one"}),
+            )],
+        );
+    refuses_component(roll_back)
+}
+
+/// Adds the refusal of a component that the host cannot use.
+fn refuses_component(operation: Operation) -> Operation {
+    operation.refuses_with(
+        422,
+        "The component cannot be used. `kind` is a stable code of the reason. If it is `host`, `hosts` lists the hosts of the fleet that cannot serve the component, each with its `reason`.",
+        &[
+            (
+                "text",
+                "The body is not a component",
+                json!({
+                    "error": "the file is not WebAssembly: it does not begin with the magic bytes",
+                    "kind": "not_wasm",
+                }),
+            ),
+            (
+                "host",
+                "A host of the fleet cannot serve it",
+                json!({
+                    "error": "it is not activated, because not every host can serve it: two: no memory",
+                    "kind": "host",
+                    "hosts": [{"host": "two", "reason": "no memory"}],
+                }),
+            ),
+        ],
+    )
+}
+
+/// Adds the refusal of an activation that needs consent.
+fn refuses_activation(operation: Operation) -> Operation {
+    operation.refuses_with(
+        409,
+        "The activation needs consent: `concerns` lists the reasons, and `accept` the words that accept them. Without these fields, the digest belongs to another plugin, or another activation is in progress or happened meanwhile.",
+        &[(
+            "older",
+            "The version is older than the active one",
+            json!({
+                "error": "portal 1.3.0 is not activated: version 1.3.0 is older than 1.4.0, the active one (accept with --accept older)",
+                "accept": ["older"],
+                "concerns": [concern()],
+            }),
+        )],
+    )
+}
+
+const DIGEST: &str = "9b0f7a3c5d2e4f61820a7c9e1b3d5f7082a4c6e8091b2d3f4a5c6e7f8091a2b3";
+const BEFORE: &str = "1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f";
+
+fn name() -> Parameter {
+    Parameter::path("plugin", json!({"type": "string"}), "The plugin's name.")
+}
+
+fn component() -> Value {
+    json!({"application/wasm": {"schema": {
+        "type": "string",
+        "format": "binary",
+        "description": "A WebAssembly component. The content type is not checked.",
+    }}})
+}
+
+fn concern() -> Value {
+    json!({
+        "accept": "older",
+        "what": "version 1.3.0 is older than 1.4.0, the active one",
+    })
+}
+
+fn active(digest: &str, previous: Option<&str>) -> Value {
+    json!({
+        "name": "portal",
+        "version": "1.4.0",
+        "digest": digest,
+        "previous": previous,
+        "generation": 3,
+        "activatedAt": "2026-03-02T12:15:30.250000Z",
+        "golden": 12,
+        "active": true,
+        "behind": [],
+    })
+}
+
+fn plugin() -> Value {
+    json!({
+        "name": "portal",
+        "digest": DIGEST,
+        "previous": null,
+        "generation": 1,
+        "activatedAt": "2026-03-02T12:15:30.250000Z",
+        "serves": DIGEST,
+        "servedBy": null,
+        "behind": null,
+        "versions": [{
+            "version": "1.4.0",
+            "digest": DIGEST,
+            "state": "active",
+            "summary": "Leads of a property portal",
+            "kind": "converter",
+            "contract": "leadhost:converter@1.0.0",
+            "bytes": 482_113,
+            "golden": 12,
+            "origin": "upload",
+            "publisher": "admin-key:019cae2b-3f60-7c11-b0de-1f2a5b7c9d01",
+            "storedAt": "2026-03-02T12:15:29.100000Z",
+            "secrets": [{
+                "name": "token",
+                "kind": "text",
+                "summary": "The portal's token",
+                "required": true,
+            }],
+            "hosts": [],
+        }],
+        "circuits": [],
+    })
 }

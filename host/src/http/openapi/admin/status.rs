@@ -1,9 +1,69 @@
-//! The state of the service.
+//! `/admin/v1/status`.
+
+use serde_json::{Value, json};
 
 use super::operation;
+use crate::admin_api::status::ServiceStatus;
 use crate::http::openapi::operation::Operation;
 use crate::http::openapi::schemas::Schemas;
 
-pub fn operations(_schemas: &mut Schemas) -> Vec<Operation> {
-    Vec::new()
+pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let status = schemas.answer::<ServiceStatus>();
+    vec![
+        operation("get", "/admin/v1/status")
+            .named("showStatus", "status", "Shows what runs and what waits")
+            .describe("The backlog is that of the whole store. Calls of plugins and connections are those of this host.")
+            .answers(
+                200,
+                "The state of the service.",
+                &status,
+                &[("quiet", "Nothing waits", example())],
+            ),
+    ]
+}
+
+fn example() -> Value {
+    let host = "019cae2b-3f60-7c11-b0de-1f2a5b7c9d01";
+    json!({
+        "version": "1.0.0",
+        "storeId": "5b0c3f52-6d0e-4d55-9a53-7d1f2c3b4a59",
+        "draining": false,
+        "sealingKey": "5f0c1d2e",
+        "backlog": {
+            "queued": 0,
+            "fetches": 0,
+            "failed": 0,
+            "parked": 0,
+            "quarantined": 0,
+            "sends": 0,
+            "unknown": 0,
+            "oldestWaiting": null,
+        },
+        "analytics": [{
+            "metricSet": "conversations",
+            "asOf": "2026-03-02T12:15:30.250000Z",
+            "stale": false,
+        }],
+        "tzdata": "2026a",
+        "plugins": [{
+            "name": "portal",
+            "version": "1.4.0",
+            "digest": "9b0f7a3c5d2e4f61820a7c9e1b3d5f7082a4c6e8091b2d3f4a5c6e7f8091a2b3",
+            "generation": 1,
+            "activatedAt": "2026-03-02T12:15:30.250000Z",
+            "hosts": 1,
+            "behind": [],
+        }],
+        "host": {"id": host, "name": "one"},
+        "hosts": [{
+            "id": host,
+            "name": "one",
+            "version": "1.0.0",
+            "startedAt": "2026-03-02T12:00:00.000000Z",
+            "seenAt": "2026-03-02T12:15:30.000000Z",
+            "alive": true,
+        }],
+        "connections": {"open": 4, "idle": 3, "most": 20, "asked": 1},
+        "pluginCalls": {"waiting": 0, "running": 0},
+    })
 }

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::domain::conversation;
     use crate::domain::id::{PartnerId, WorkspaceId};
-    use crate::store::{ByPartner, ChangedBy, Notification};
+    use crate::store::{ByPartner, ChangedBy};
 
     const CHANGED: DealPatched = DealPatched::Done { changed: true };
     const KEPT: DealPatched = DealPatched::Done { changed: false };

@@ -10,6 +10,7 @@ pub use self::statements::SQL;
 use crate::domain::connection::ConnectionKind;
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
 use crate::domain::time::Micros;
+use crate::domain::workspace::{ChangeKind, PartKind};
 use crate::store::database::Database;
 use crate::store::postgres::Rows;
 use crate::store::sql::{Tx, steps};
@@ -89,7 +90,7 @@ async fn in_transaction(tx: &mut Tx, plan: &Plan, now: Micros) -> Result<Applied
         owner(statements, planned, now, &mut changes).await?;
     }
     for (name, became) in statements.products(&plan.products, now).await? {
-        changes.note("product", name, became);
+        changes.note(PartKind::Product, name, became);
     }
     let mut connections = BTreeMap::new();
     let mut channels = BTreeMap::new();
@@ -141,16 +142,16 @@ async fn in_transaction(tx: &mut Tx, plan: &Plan, now: Micros) -> Result<Applied
 struct Changes(Vec<AppliedChange>);
 
 impl Changes {
-    fn note(&mut self, kind: &str, name: &str, became: Became) {
+    fn note(&mut self, kind: PartKind, name: &str, became: Became) {
         let what = match became {
-            Became::Created => "created",
-            Became::Changed => "changed",
+            Became::Created => ChangeKind::Created,
+            Became::Changed => ChangeKind::Changed,
             Became::Kept => return,
         };
         self.0.push(AppliedChange {
-            kind: kind.to_owned(),
+            kind,
             name: name.to_owned(),
-            what: what.to_owned(),
+            what,
         });
     }
 }
@@ -166,7 +167,7 @@ async fn workspace(
             return Ok(id);
         }
         let rows = statements::change_workspace(tx, id, plan).await?;
-        changes.note("workspace", &plan.slug, Became::changed(rows));
+        changes.note(PartKind::Workspace, &plan.slug, Became::changed(rows));
         return Ok(id);
     }
     if plan.is_part {
@@ -177,7 +178,7 @@ async fn workspace(
     }
     let id = WorkspaceId::new(now);
     statements::new_workspace(tx, id, plan, now).await?;
-    changes.note("workspace", &plan.slug, Became::Created);
+    changes.note(PartKind::Workspace, &plan.slug, Became::Created);
     Ok(id)
 }
 
@@ -192,7 +193,7 @@ async fn partner(
     }
     let id = PartnerId::new(now);
     statements.new_partner(id, name, now).await?;
-    changes.note("partner", name, Became::Created);
+    changes.note(PartKind::Partner, name, Became::Created);
     Ok(id)
 }
 
@@ -203,11 +204,11 @@ async fn agent(
 ) -> Result<AgentId, StoreError> {
     if let Some(id) = statements.agent(&planned.name).await? {
         let rows = statements.change_agent(id, planned).await?;
-        changes.note("agent", &planned.name, Became::changed(rows));
+        changes.note(PartKind::Agent, &planned.name, Became::changed(rows));
         return Ok(id);
     }
     let id = statements.new_agent(planned).await?;
-    changes.note("agent", &planned.name, Became::Created);
+    changes.note(PartKind::Agent, &planned.name, Became::Created);
     Ok(id)
 }
 
@@ -219,11 +220,11 @@ async fn owner(
 ) -> Result<(), StoreError> {
     if let Some(id) = statements.owner(&planned.email).await? {
         let rows = statements.change_owner(id, planned).await?;
-        changes.note("owner", &planned.email, Became::changed(rows));
+        changes.note(PartKind::Owner, &planned.email, Became::changed(rows));
         return Ok(());
     }
     statements.new_owner(OwnerId::new(now), planned).await?;
-    changes.note("owner", &planned.email, Became::Created);
+    changes.note(PartKind::Owner, &planned.email, Became::Created);
     Ok(())
 }
 
@@ -235,8 +236,8 @@ async fn connection(
     let planned = wanted.planned;
     let name = &planned.name;
     let kind = match planned.kind {
-        ConnectionKind::Source => "connection",
-        ConnectionKind::Channel => "channel",
+        ConnectionKind::Source => PartKind::Connection,
+        ConnectionKind::Channel => PartKind::Channel,
     };
     if let Some(id) = statements.connection(planned.kind, name).await? {
         let rows = statements.change_connection(&id, wanted).await?;

@@ -8,9 +8,9 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use serde::Deserialize;
-use serde_json::json;
 
+use super::{counts, remaining};
+use crate::admin_api::contacts::{EraseReceipt, EraseRequest};
 use crate::domain::id::ContactId;
 use crate::domain::workspace::Workspace;
 use crate::domain::{contact, phone};
@@ -22,20 +22,6 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline::erase::{self, EraseError, Order};
 use crate::store::{FoundBy, Person, PersonBy, Store};
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Request {
-    workspace: Option<String>,
-    id: Option<String>,
-    phone: Option<String>,
-    email: Option<String>,
-    #[serde(default)]
-    dry_run: bool,
-    /// Also removes unconverted deliveries that name the person.
-    #[serde(default)]
-    unconverted: bool,
-}
 
 /// What the service cannot know or reach, listed in every receipt.
 const NOT_REACHED: [&str; 4] = [
@@ -49,7 +35,7 @@ const NOT_REACHED: [&str; 4] = [
 ///
 /// The body is invalid, there is no such contact, the service is stopping, or the store fails.
 pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<Reply, ApiError> {
-    let request: Request = read_json(call, body).await?;
+    let request: EraseRequest = read_json(call, body).await?;
     let store = &*call.http.core.store;
     let (workspace, person, found_by) = find(store, &request).await?;
     let order = Order {
@@ -61,36 +47,51 @@ pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<
         let preview = erase::preview(&call.http.pipeline, &person, &order)
             .await
             .map_err(refused)?;
-        return reply::json(
-            StatusCode::OK,
-            &json!({
-                "dryRun": true,
-                "workspace": workspace.slug,
-                "contactId": person.id,
-                "others": person.others,
-                "erased": preview.erased,
-                "remaining": preview.remaining,
-            }),
-        );
+        let answer = EraseReceipt {
+            dry_run: true,
+            id: None,
+            workspace: workspace.slug,
+            workspace_id: workspace.id,
+            contact_id: person.id,
+            found_by: found_by.into(),
+            key_id: None,
+            began_at: None,
+            done_at: None,
+            erased: counts(preview.erased),
+            remaining: remaining(preview.remaining),
+            others: person.others,
+            not_reached: Vec::new(),
+        };
+        return reply::json(StatusCode::OK, &answer);
     }
     let http = Arc::clone(call.http);
-    let others = json!(person.others);
+    let others = person.others.clone();
     let erased = call
         .http
         .core
         .spawn(async move { erase::erase(&http.pipeline, &person, &order).await });
     let erasure = erased.await.map_err(ApiError::internal)?.map_err(refused)?;
-    let mut receipt = serde_json::to_value(&erasure).map_err(ApiError::internal)?;
-    receipt["workspace"] = json!(workspace.slug);
-    receipt["dryRun"] = json!(false);
-    receipt["others"] = others;
-    receipt["notReached"] = json!(NOT_REACHED);
-    reply::json(StatusCode::OK, &receipt)
+    let answer = EraseReceipt {
+        dry_run: false,
+        id: Some(erasure.id),
+        workspace: workspace.slug,
+        workspace_id: erasure.workspace_id,
+        contact_id: erasure.contact_id,
+        found_by: erasure.found_by.into(),
+        key_id: Some(erasure.key_id),
+        began_at: Some(erasure.began_at),
+        done_at: erasure.done_at,
+        erased: counts(erasure.erased),
+        remaining: remaining(erasure.remaining),
+        others,
+        not_reached: NOT_REACHED.map(str::to_owned).to_vec(),
+    };
+    reply::json(StatusCode::OK, &answer)
 }
 
 async fn find(
     store: &dyn Store,
-    request: &Request,
+    request: &EraseRequest,
 ) -> Result<(Workspace, Person, FoundBy), ApiError> {
     let among = match &request.workspace {
         Some(text) => vec![workspaces::find(store, text).await?],
@@ -120,7 +121,7 @@ async fn find(
     ))
 }
 
-fn by(request: &Request, workspace: &Workspace) -> Result<(PersonBy, FoundBy), ApiError> {
+fn by(request: &EraseRequest, workspace: &Workspace) -> Result<(PersonBy, FoundBy), ApiError> {
     if let Some(text) = &request.id {
         let id: ContactId = text
             .parse()

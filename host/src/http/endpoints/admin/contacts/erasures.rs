@@ -3,14 +3,15 @@
 //! `doneAt` was interrupted or is still running.
 
 use hyper::StatusCode;
-use serde_json::json;
 
+use super::{counts, remaining};
+use crate::admin_api::contacts::{ErasureView, Erasures};
 use crate::domain::id::ErasureId;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{last_of_full, page_limit, workspaces};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::store::ErasureFilter;
+use crate::store::{Erasure, ErasureFilter};
 
 /// # Errors
 ///
@@ -30,13 +31,22 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
             .map_err(|_| ApiError::BadRequest(format!("`{text}` is not the id of an erasure.")))?;
         filter.before = Some(id);
     }
-    let mut erasures = call.http.core.store.erasures(&filter).await?;
-    for erasure in &mut erasures {
-        erasure.remaining = std::mem::take(&mut erasure.remaining).told();
-    }
+    let erasures = call.http.core.store.erasures(&filter).await?;
     let next = last_of_full(&erasures, filter.limit).map(|erasure| erasure.id);
-    reply::json(
-        StatusCode::OK,
-        &json!({ "erasures": erasures, "next": next }),
-    )
+    let erasures = erasures.into_iter().map(shown).collect();
+    reply::json(StatusCode::OK, &Erasures { erasures, next })
+}
+
+fn shown(erasure: Erasure) -> ErasureView {
+    ErasureView {
+        id: erasure.id,
+        workspace_id: erasure.workspace_id,
+        contact_id: erasure.contact_id,
+        found_by: erasure.found_by.into(),
+        key_id: erasure.key_id,
+        began_at: erasure.began_at,
+        done_at: erasure.done_at,
+        erased: counts(erasure.erased),
+        remaining: remaining(erasure.remaining.told()),
+    }
 }

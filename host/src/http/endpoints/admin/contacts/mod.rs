@@ -2,3 +2,66 @@
 
 pub mod erase;
 pub mod erasures;
+
+use crate::admin_api::contacts::{ErasedCounts, FoundBy, Remaining, RemainingDelivery};
+use crate::store;
+
+impl From<store::FoundBy> for FoundBy {
+    fn from(by: store::FoundBy) -> Self {
+        match by {
+            store::FoundBy::Id => Self::Id,
+            store::FoundBy::Phone => Self::Phone,
+            store::FoundBy::Email => Self::Email,
+        }
+    }
+}
+
+fn counts(erased: store::Erased) -> ErasedCounts {
+    let store::Erased {
+        contacts,
+        contact_keys,
+        deals,
+        deal_changes,
+        deal_logs,
+        conversations,
+        messages,
+        message_errors,
+        tickets,
+        sends,
+        holds,
+        channel_refs,
+        idempotency_answers,
+        deliveries,
+        shared_deliveries,
+        fetch_answers,
+    } = erased;
+    ErasedCounts {
+        contacts,
+        contact_keys,
+        deals,
+        deal_changes,
+        deal_logs,
+        conversations,
+        messages,
+        message_errors,
+        tickets,
+        sends,
+        holds,
+        channel_refs,
+        idempotency_answers,
+        deliveries,
+        shared_deliveries,
+        fetch_answers,
+    }
+}
+
+fn remaining(kept: store::Remaining) -> Remaining {
+    let deliveries = kept.deliveries.into_iter().map(|left| RemainingDelivery {
+        id: left.id,
+        status: left.status,
+    });
+    Remaining {
+        deliveries: deliveries.collect(),
+        more_deliveries: kept.more_deliveries,
+    }
+}

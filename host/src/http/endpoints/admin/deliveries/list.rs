@@ -1,9 +1,9 @@
 //! `GET /admin/v1/deliveries?status=&connection=&instance=&since=&until=&version=&before=&limit=`, newest first.
 
 use hyper::StatusCode;
-use serde_json::json;
 
 use super::{Channels, parse_id};
+use crate::admin_api::deliveries::{Deliveries, DeliveryView};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::time::{self, Micros};
 use crate::http::call::Call;
@@ -21,14 +21,14 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let deliveries = call.http.core.store.deliveries(&filter).await?;
     let next = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);
     let channels = Channels::load(&*call.http.core.store).await?;
-    let shown: Vec<_> = deliveries
-        .iter()
-        .map(|delivery| channels.shown(delivery))
-        .collect::<Result<_, _>>()?;
-    reply::json(
-        StatusCode::OK,
-        &json!({ "deliveries": shown, "next": next }),
-    )
+    let deliveries = deliveries
+        .into_iter()
+        .map(|delivery| DeliveryView {
+            items: delivery.items,
+            facts: channels.facts(delivery),
+        })
+        .collect();
+    reply::json(StatusCode::OK, &Deliveries { deliveries, next })
 }
 
 async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {

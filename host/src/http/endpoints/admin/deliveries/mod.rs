@@ -6,12 +6,11 @@ pub mod show;
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
-
+use crate::admin_api::deliveries::{DeliveryFacts, DiffView, ItemView};
 use crate::domain::connection::ConnectionKind;
 use crate::domain::id::{AgentId, ConnectionId, DeliveryId};
 use crate::http::error::ApiError;
-use crate::store::{DeliverySummary, Store, StoreError};
+use crate::store::{DeliverySummary, FieldDiff, ItemOutcome, Store, StoreError};
 
 /// The instances of channels: a delivery of a channel is its provider's webhook.
 struct Channels(HashMap<ConnectionId, Option<AgentId>>);
@@ -27,13 +26,54 @@ impl Channels {
         Ok(Self(channels.collect()))
     }
 
-    /// Returns the delivery with `instanceId`, which is null if it came from a source. If it
-    /// came from a channel, `connection` is the instance's name.
-    fn shown(&self, delivery: &DeliverySummary) -> Result<Value, ApiError> {
-        let mut shown = serde_json::to_value(delivery).map_err(ApiError::internal)?;
+    /// Returns what a list and a single answer say about a delivery.
+    fn facts(&self, delivery: DeliverySummary) -> DeliveryFacts {
         let instance = self.0.get(&delivery.connection_id).copied().flatten();
-        shown["instanceId"] = json!(instance);
-        Ok(shown)
+        DeliveryFacts {
+            id: delivery.id,
+            connection_id: delivery.connection_id,
+            connection: delivery.connection,
+            instance_id: instance,
+            received_at: delivery.received_at,
+            status: delivery.status,
+            bytes: delivery.bytes,
+            attempts: delivery.attempts,
+            ran: delivery.ran,
+            error: delivery.error,
+        }
+    }
+}
+
+impl From<ItemOutcome> for ItemView {
+    fn from(item: ItemOutcome) -> Self {
+        Self {
+            item: item.index,
+            status: item.status,
+            external_id: item.external_id,
+            deal_id: item.deal_id,
+            contact_id: item.contact_id,
+            message: item.message,
+            diff: item.diff.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<FieldDiff> for DiffView {
+    fn from(diff: FieldDiff) -> Self {
+        let FieldDiff {
+            field,
+            before,
+            after,
+            applied,
+            edited_by_person,
+        } = diff;
+        Self {
+            field,
+            before,
+            after,
+            applied,
+            edited_by_person,
+        }
     }
 }
 

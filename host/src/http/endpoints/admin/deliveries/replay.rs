@@ -5,10 +5,9 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use serde::Deserialize;
-use serde_json::json;
 
 use super::parse_id;
+use crate::admin_api::deliveries::{ReplayRequest, Replayed};
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
@@ -16,21 +15,12 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline::replay::{self, ReplayError, ReplayOptions};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Request {
-    #[serde(default)]
-    apply: bool,
-    #[serde(default)]
-    release: bool,
-}
-
 /// # Errors
 ///
 /// The body is invalid, the delivery is unknown or cannot be replayed, or the store fails.
 pub async fn replay(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
     let id = parse_id(id)?;
-    let request: Request = read_json(call, body).await?;
+    let request: ReplayRequest = read_json(call, body).await?;
     let options = ReplayOptions {
         apply: request.apply,
         release: request.release,
@@ -44,10 +34,12 @@ pub async fn replay(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, Ap
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    reply::json(
-        StatusCode::OK,
-        &json!({ "id": outcome.delivery, "status": outcome.status, "items": outcome.items }),
-    )
+    let answer = Replayed {
+        id: outcome.delivery,
+        status: outcome.status,
+        items: outcome.items.into_iter().map(Into::into).collect(),
+    };
+    reply::json(StatusCode::OK, &answer)
 }
 
 fn refusal(error: ReplayError) -> ApiError {

@@ -4,9 +4,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
-use serde_json::{Value, json};
 
 use super::{Channels, parse_id};
+use crate::admin_api::deliveries::{DeliveryDetailView, RequestView};
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
@@ -26,28 +26,28 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
         .await?
         .ok_or_else(|| ApiError::NotFound(format!("There is no delivery `{id}`.")))?;
     let channels = Channels::load(&*call.http.core.store).await?;
-    reply::json(StatusCode::OK, &shown(&delivery, &channels)?)
+    reply::json(StatusCode::OK, &shown(delivery, &channels))
 }
 
-fn shown(delivery: &DeliveryDetail, channels: &Channels) -> Result<Value, ApiError> {
-    let request = &delivery.request;
-    let (body, base64) = match std::str::from_utf8(&request.body) {
+fn shown(delivery: DeliveryDetail, channels: &Channels) -> DeliveryDetailView {
+    let request = delivery.request;
+    let (body, body_base64) = match String::from_utf8(request.body.into()) {
         Ok(text) => (Some(text), None),
-        Err(_) => (None, Some(STANDARD.encode(&request.body))),
+        Err(error) => (None, Some(STANDARD.encode(error.as_bytes()))),
     };
-    let mut shown = channels.shown(&delivery.summary)?;
-    let items = serde_json::to_value(&delivery.items).map_err(ApiError::internal)?;
-    shown["items"] = items;
-    shown["workspaceId"] = json!(delivery.workspace);
-    shown["notes"] = json!(delivery.notes);
-    shown["nextAttemptAt"] = json!(delivery.next_attempt_at);
-    shown["request"] = json!({
-        "method": request.method,
-        "path": request.path,
-        "query": request.query,
-        "headers": request.headers,
-        "body": body,
-        "bodyBase64": base64,
-    });
-    Ok(shown)
+    DeliveryDetailView {
+        facts: channels.facts(delivery.summary),
+        workspace_id: delivery.workspace,
+        items: delivery.items.into_iter().map(Into::into).collect(),
+        notes: delivery.notes,
+        next_attempt_at: delivery.next_attempt_at,
+        request: RequestView {
+            method: request.method,
+            path: request.path,
+            query: request.query,
+            headers: request.headers,
+            body,
+            body_base64,
+        },
+    }
 }

@@ -6,19 +6,18 @@ pub mod show;
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
-
+use crate::admin_api::etl::MetricSetFreshness;
 use crate::domain::id::WorkspaceId;
 use crate::http::state::Http;
 use crate::store::{RollupStatus, Store, StoreError, is_stale};
 
 /// Returns the freshness of a metric set, and nothing else.
-pub fn freshness(http: &Http, status: &RollupStatus) -> Value {
-    json!({
-        "metricSet": status.set.as_str(),
-        "asOf": status.as_of,
-        "stale": is_stale(status.as_of, http.core.clock.now()),
-    })
+pub fn freshness(http: &Http, status: &RollupStatus) -> MetricSetFreshness {
+    MetricSetFreshness {
+        metric_set: status.set,
+        as_of: status.as_of,
+        stale: is_stale(status.as_of, http.core.clock.now()),
+    }
 }
 
 /// The names by which operators know workspaces.

@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use serde_json::{Value, json};
 
 use super::Names;
+use crate::admin_api::etl::{EtlRun, EtlRuns, UncountedWorkspace};
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::limits;
-use crate::pipeline::rollup::{self, Cut};
+use crate::pipeline::rollup::{self, Cut, Ran};
 
 /// # Errors
 ///
@@ -26,29 +26,34 @@ pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
         .spawn(async move { rollup::now(&http.pipeline).await });
     let round = ran.await.map_err(ApiError::internal)?.map_err(refusal)?;
     let names = Names::load(&*call.http.core.store).await?;
-    let runs: Vec<Value> = round
-        .runs
-        .iter()
-        .map(|run| {
-            let unfinished = run.unfinished.iter().map(|id| names.name(*id));
-            let failed = run.failed.iter();
-            json!({
-                "metricSet": run.set.as_str(),
-                "asOf": run.as_of,
-                "changes": run.changes,
-                "seconds": run.took.as_secs_f64(),
-                "unfinished": unfinished.collect::<Vec<_>>(),
-                "failed": failed
-                    .map(|(id, error)| json!({ "workspace": names.name(*id), "error": error }))
-                    .collect::<Vec<_>>(),
-            })
-        })
-        .collect();
+    let runs = round.runs.into_iter().map(|run| told(run, &names));
+    let answer = EtlRuns {
+        runs: runs.collect(),
+        more: round.more,
+    };
     // The host with the periodic runs continues with what is left to read.
     if round.more {
         call.http.pipeline.rollup.hurry();
     }
-    reply::json(StatusCode::OK, &json!({ "runs": runs, "more": round.more }))
+    reply::json(StatusCode::OK, &answer)
+}
+
+fn told(run: Ran, names: &Names) -> EtlRun {
+    let unfinished = run.unfinished.into_iter().map(|id| names.name(id));
+    let failed = run.failed.into_iter();
+    EtlRun {
+        metric_set: run.set,
+        as_of: run.as_of,
+        changes: run.changes,
+        seconds: run.took.as_secs_f64(),
+        unfinished: unfinished.collect(),
+        failed: failed
+            .map(|(id, error)| UncountedWorkspace {
+                workspace: names.name(id),
+                error,
+            })
+            .collect(),
+    }
 }
 
 fn refusal(cut: Cut) -> ApiError {

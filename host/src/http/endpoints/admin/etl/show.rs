@@ -2,9 +2,9 @@
 //! are in progress.
 
 use hyper::StatusCode;
-use serde_json::{Value, json};
 
 use super::{Names, freshness};
+use crate::admin_api::etl::{BuildView, EtlStatus, MetricSetView, WorkspaceBehind};
 use crate::domain::zone;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
@@ -16,38 +16,37 @@ use crate::http::reply::{self, Reply};
 pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
     let http = call.http;
     let names = Names::load(&*http.core.store).await?;
-    let mut sets = Vec::new();
+    let mut metric_sets = Vec::new();
     for status in http.core.store.rollup_status().await? {
-        let behind = status.behind.iter();
-        let behind: Vec<Value> = behind
-            .map(|(id, as_of)| json!({ "workspace": names.name(*id), "asOf": as_of }))
-            .collect();
-        let making = status.making.iter();
-        let making: Vec<Value> = making
-            .map(|(build, read_to)| {
-                json!({
-                    "workspace": names.name(build.workspace),
-                    "build": build.number,
-                    "readTo": (read_to.0 > 0).then_some(read_to),
+        let freshness = freshness(http, &status);
+        let behind = status.behind.into_iter();
+        let making = status.making.into_iter();
+        metric_sets.push(MetricSetView {
+            freshness,
+            job: status.set.job().to_owned(),
+            ended_at: status.finished_at,
+            changes: status.changes,
+            behind: behind
+                .map(|(id, as_of)| WorkspaceBehind {
+                    workspace: names.name(id),
+                    as_of,
                 })
-            })
-            .collect();
-        let mut set = freshness(http, &status);
-        set["job"] = json!(status.set.job());
-        set["endedAt"] = json!(status.finished_at);
-        set["changes"] = json!(status.changes);
-        set["behind"] = json!(behind);
-        set["making"] = json!(making);
-        set["cubes"] = json!(status.cubes);
-        set["cubesMaking"] = json!(status.cubes_making);
-        sets.push(set);
+                .collect(),
+            making: making
+                .map(|(build, read_to)| BuildView {
+                    workspace: names.name(build.workspace),
+                    build: build.number,
+                    read_to: (read_to.0 > 0).then_some(read_to),
+                })
+                .collect(),
+            cubes: status.cubes,
+            cubes_making: status.cubes_making,
+        });
     }
-    reply::json(
-        StatusCode::OK,
-        &json!({
-            "tzdata": zone::tzdata(),
-            "refreshSeconds": http.core.config.analytics.refresh_seconds,
-            "metricSets": sets,
-        }),
-    )
+    let answer = EtlStatus {
+        tzdata: zone::tzdata().to_owned(),
+        refresh_seconds: http.core.config.analytics.refresh_seconds,
+        metric_sets,
+    };
+    reply::json(StatusCode::OK, &answer)
 }

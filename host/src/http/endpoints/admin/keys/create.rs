@@ -1,9 +1,9 @@
 //! `POST /admin/v1/keys`: creates a key. Only this answer contains its text.
 
 use hyper::StatusCode;
-use serde::Deserialize;
 
 use super::shown;
+use crate::admin_api::keys::{CreateKeyRequest, CreatedKey};
 use crate::domain::id::{PartnerId, WorkspaceId};
 use crate::domain::key::KeyKind;
 use crate::domain::time::Micros;
@@ -16,22 +16,11 @@ use crate::pipeline::apply::{KeyRequest, mint};
 use crate::pipeline::fleet;
 use crate::store::Announcement;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Request {
-    kind: String,
-    workspace: Option<String>,
-    partner: Option<String>,
-    #[serde(default)]
-    label: String,
-    expires_days: Option<u32>,
-}
-
 /// # Errors
 ///
 /// The body is invalid, the workspace or the partner is unknown, or the store fails.
 pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
-    let request: Request = read_json(call, body).await?;
+    let request: CreateKeyRequest = read_json(call, body).await?;
     let kind = KeyKind::from_text(&request.kind).ok_or_else(|| {
         ApiError::BadRequest(format!(
             "`{}` is no kind of key: partner, workspace, access-token and admin are.",
@@ -51,13 +40,10 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     };
     let (record, plain) = mint(&*call.http.core.store, wanted, now).await?;
     fleet::tell(&call.http.pipeline, Announcement::Keys).await;
-    let mut answer = shown(
-        &record,
-        request.workspace.as_deref(),
-        request.partner.as_deref(),
-        now,
-    );
-    answer["key"] = plain.reveal().into();
+    let answer = CreatedKey {
+        view: shown(record, request.workspace, request.partner, now),
+        key: plain.reveal().to_owned(),
+    };
     reply::json(StatusCode::CREATED, &answer)
 }
 
@@ -65,7 +51,7 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
 async fn scope(
     call: &Call<'_>,
     kind: KeyKind,
-    request: &Request,
+    request: &CreateKeyRequest,
 ) -> Result<(Option<WorkspaceId>, Option<PartnerId>), ApiError> {
     let wants_workspace = kind != KeyKind::Admin;
     let wants_partner = matches!(kind, KeyKind::Partner | KeyKind::AccessToken);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use hyper::StatusCode;
-use serde_json::{Value, json};
 
 use super::shown;
+use crate::admin_api::keys::Keys;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
@@ -36,21 +36,18 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         }
     }
     let now = call.http.core.clock.now();
-    let keys: Vec<Value> = store
+    let keys = store
         .keys(only)
         .await?
-        .iter()
+        .into_iter()
         .map(|key| {
             let workspace = workspaces
                 .iter()
                 .find(|one| Some(one.id) == key.workspace)
-                .map(|one| one.slug.as_str());
-            let partner = key
-                .partner
-                .and_then(|id| partners.get(&id))
-                .map(String::as_str);
+                .map(|one| one.slug.clone());
+            let partner = key.partner.and_then(|id| partners.get(&id)).cloned();
             shown(key, workspace, partner, now)
         })
         .collect();
-    reply::json(StatusCode::OK, &json!({ "keys": keys }))
+    reply::json(StatusCode::OK, &Keys { keys })
 }

@@ -4,31 +4,35 @@ pub mod create;
 pub mod list;
 pub mod revoke;
 
-use serde_json::{Value, json};
-
+use crate::admin_api::keys::{KeyState, KeyView};
 use crate::domain::key::KeyRecord;
 use crate::domain::time::Micros;
 
 /// Returns a key as operators see it: everything but its text.
-fn shown(key: &KeyRecord, workspace: Option<&str>, partner: Option<&str>, now: Micros) -> Value {
+fn shown(
+    key: KeyRecord,
+    workspace: Option<String>,
+    partner: Option<String>,
+    now: Micros,
+) -> KeyView {
     let state = if key.revoked_at.is_some() {
-        "revoked"
+        KeyState::Revoked
     } else if key.is_live(now) {
-        "live"
+        KeyState::Live
     } else {
-        "expired"
+        KeyState::Expired
     };
-    json!({
-        "id": key.id,
-        "kind": key.kind.as_str(),
-        "workspace": workspace,
-        "partner": partner,
-        "label": key.label,
-        "hint": key.hint,
-        "state": state,
-        "createdAt": key.created_at,
-        "expiresAt": key.expires_at,
-        "revokedAt": key.revoked_at,
-        "lastUsedAt": key.last_used_at,
-    })
+    KeyView {
+        id: key.id,
+        kind: key.kind,
+        workspace,
+        partner,
+        label: key.label,
+        hint: key.hint,
+        state,
+        created_at: key.created_at,
+        expires_at: key.expires_at,
+        revoked_at: key.revoked_at,
+        last_used_at: key.last_used_at,
+    }
 }

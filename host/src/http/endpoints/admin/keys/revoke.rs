@@ -2,8 +2,8 @@
 //! itself: otherwise no key might be left to make another.
 
 use hyper::StatusCode;
-use serde_json::json;
 
+use crate::admin_api::keys::KeyRevoked;
 use crate::domain::id::KeyId;
 use crate::http::auth::AdminCaller;
 use crate::http::call::Call;
@@ -34,5 +34,9 @@ pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> Result<R
         return Err(missing());
     }
     fleet::tell(&call.http.pipeline, Announcement::Keys).await;
-    reply::json(StatusCode::OK, &json!({ "id": key, "revoked": true }))
+    let answer = KeyRevoked {
+        id: key,
+        revoked: true,
+    };
+    reply::json(StatusCode::OK, &answer)
 }

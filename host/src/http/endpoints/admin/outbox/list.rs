@@ -2,15 +2,16 @@
 //! messages.
 
 use hyper::StatusCode;
-use serde_json::json;
+use serde::Deserialize as _;
 
 use super::parse_id;
-use crate::domain::message::State;
+use crate::admin_api::outbox::{MessageView, Messages};
+use crate::domain::message::{Actor, Metadata, State};
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{instances, last_of_full, page_limit};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::store::OutboxFilter;
+use crate::store::{OutboxFilter, OutboxMessage};
 
 /// # Errors
 ///
@@ -19,10 +20,33 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let filter = filter(call).await?;
     let messages = call.http.core.store.outbox(&filter).await?;
     let next = last_of_full(&messages, filter.limit).map(|message| message.id);
-    reply::json(
-        StatusCode::OK,
-        &json!({ "messages": messages, "next": next }),
-    )
+    let messages = messages
+        .into_iter()
+        .map(shown)
+        .collect::<Result<_, ApiError>>()?;
+    reply::json(StatusCode::OK, &Messages { messages, next })
+}
+
+fn shown(message: OutboxMessage) -> Result<MessageView, ApiError> {
+    let actor = Actor::from_text(&message.actor)
+        .ok_or_else(|| ApiError::internal(format!("`{}` is not an actor", message.actor)))?;
+    Ok(MessageView {
+        id: message.id,
+        workspace_id: message.workspace_id,
+        conversation_id: message.conversation_id,
+        contact_id: message.contact_id,
+        contact_name: message.contact_name,
+        phone_number: message.phone_number,
+        instance_id: message.instance_id,
+        created_at: message.created_at,
+        actor,
+        kind: message.kind,
+        content: message.content,
+        metadata: Metadata::deserialize(message.metadata).map_err(ApiError::internal)?,
+        delivered_at: message.delivered_at,
+        read_at: message.read_at,
+        next_attempt_at: message.next_attempt_at,
+    })
 }
 
 async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::admin_api::outbox::Played;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::MessageId;
 use crate::http::call::Call;
@@ -126,6 +127,10 @@ async fn play(
 }
 
 /// Returns the outcome of a played event.
-fn played(outcome: &DeliveryOutcome) -> Value {
-    json!({ "delivery": outcome.delivery, "status": outcome.status, "items": outcome.items })
+fn played(outcome: DeliveryOutcome) -> Played {
+    Played {
+        delivery: outcome.delivery,
+        status: outcome.status,
+        items: outcome.items.into_iter().map(Into::into).collect(),
+    }
 }

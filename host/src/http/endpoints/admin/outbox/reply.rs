@@ -2,10 +2,10 @@
 //! `to` is a message of the conversation, or the contact's phone.
 
 use hyper::StatusCode;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{SANDBOX, find, not_played, play, played, sandbox_of};
+use crate::admin_api::outbox::ReplyRequest;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::MessageId;
 use crate::domain::phone;
@@ -16,20 +16,11 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::store::{OutboxFilter, Store};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Request {
-    to: String,
-    text: String,
-    #[serde(default)]
-    instance: Option<String>,
-}
-
 /// # Errors
 ///
 /// The body is invalid, it names no sandbox, the sandbox refuses the event, or the store fails.
 pub async fn reply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
-    let request: Request = read_json(call, body).await?;
+    let request: ReplyRequest = read_json(call, body).await?;
     if request.text.trim().is_empty() {
         return Err(ApiError::BadRequest(
             "`text` is empty: give what the contact writes.".to_owned(),
@@ -45,7 +36,7 @@ pub async fn reply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         }
     };
     let outcome = play(call, &channel, event).await?;
-    reply::json(StatusCode::OK, &played(&outcome))
+    reply::json(StatusCode::OK, &played(outcome))
 }
 
 async fn to_message(
@@ -78,7 +69,7 @@ async fn to_message(
 
 /// Returns the sandbox that this phone writes to: the named one, the only one, or the one that
 /// wrote to it last.
-async fn by_phone(store: &dyn Store, request: &Request) -> Result<Connection, ApiError> {
+async fn by_phone(store: &dyn Store, request: &ReplyRequest) -> Result<Connection, ApiError> {
     if let Some(text) = &request.instance {
         let channel = instances::channel(store, text).await?;
         return if channel.plugin == SANDBOX {

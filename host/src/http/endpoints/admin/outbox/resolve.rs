@@ -2,43 +2,29 @@
 //! message whose outcome is unknown: `send-again` (it was not sent) or `give-up`.
 
 use hyper::StatusCode;
-use serde::Deserialize;
-use serde_json::json;
 
 use super::{channel_of, find, parse_id};
+use crate::admin_api::outbox::{ResolveRequest, Resolved, Verdict};
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::store::{Resolution, Verdict, Write, Written};
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Request {
-    verdict: Word,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Word {
-    SendAgain,
-    GiveUp,
-}
+use crate::store::{self, Resolution, Write, Written};
 
 /// # Errors
 ///
 /// The body is invalid, there is no such message, its outcome is known, or the store fails.
 pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
-    let request: Request = read_json(call, body).await?;
+    let request: ResolveRequest = read_json(call, body).await?;
     let http = call.http;
     let message = find(&*http.core.store, parse_id(id)?).await?;
     let verdict = match request.verdict {
-        Word::GiveUp => Verdict::GiveUp,
-        Word::SendAgain => {
+        Verdict::GiveUp => store::Verdict::GiveUp,
+        Verdict::SendAgain => {
             let channel = channel_of(&*http.core.store, &message).await?;
             let now = http.core.clock.now();
-            Verdict::SendAgain {
+            store::Verdict::SendAgain {
                 until: now.plus_seconds(channel.settings.kept_seconds),
             }
         }
@@ -51,10 +37,11 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, A
     match http.core.writer.submit(write).await? {
         Written::Message(outcome) => {
             http.pipeline.wake();
-            reply::json(
-                StatusCode::OK,
-                &json!({ "id": outcome.message, "state": outcome.state }),
-            )
+            let answer = Resolved {
+                id: outcome.message,
+                state: outcome.state,
+            };
+            reply::json(StatusCode::OK, &answer)
         }
         _ => Err(ApiError::conflict(format!(
             "Message {} is {}: only a message with an unknown outcome can be resolved.",

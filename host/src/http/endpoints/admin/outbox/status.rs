@@ -2,10 +2,10 @@
 //! message.
 
 use hyper::StatusCode;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{find, parse_id, play, played, sandbox_of};
+use crate::admin_api::outbox::StatusRequest;
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
@@ -13,32 +13,24 @@ use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::store::OutboxMessage;
 
-const WORDS: [&str; 4] = ["sent", "delivered", "read", "failed"];
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Request {
-    status: String,
-}
-
 /// # Errors
 ///
 /// The body is invalid, there is no such message of a sandbox, the sandbox refuses the event,
 /// or the store fails.
 pub async fn status(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
-    let request: Request = read_json(call, body).await?;
-    if !WORDS.contains(&request.status.as_str()) {
+    let request: StatusRequest = read_json(call, body).await?;
+    if !StatusRequest::WORDS.contains(&request.status.as_str()) {
         return Err(ApiError::BadRequest(format!(
             "`{}` is not a status; there are {}.",
             request.status,
-            WORDS.join(", ")
+            StatusRequest::WORDS.join(", ")
         )));
     }
     let store = &*call.http.core.store;
     let message = find(store, parse_id(id)?).await?;
     let channel = sandbox_of(store, &message).await?;
     let outcome = play(call, &channel, event(&message, &request.status)).await?;
-    reply::json(StatusCode::OK, &played(&outcome))
+    reply::json(StatusCode::OK, &played(outcome))
 }
 
 fn event(message: &OutboxMessage, status: &str) -> Value {

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use serde::Deserialize;
 
 use super::{accepted, activated, refusal};
+use crate::admin_api::plugins::ActivateRequest;
 use crate::domain::plugin::Digest;
 use crate::http::body::Unread;
 use crate::http::call::Call;
@@ -19,20 +19,12 @@ use crate::pipeline::deploy;
 /// The least number of characters of a digest. Two versions may well share fewer.
 const DIGEST_CHARACTERS: usize = 8;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Request {
-    digest: String,
-    #[serde(default)]
-    accept: Vec<String>,
-}
-
 /// # Errors
 ///
 /// The body is invalid, the digest matches no stored version or several, the activation is
 /// refused, or the store fails.
 pub async fn activate(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, ApiError> {
-    let request: Request = read_json(call, body).await?;
+    let request: ActivateRequest = read_json(call, body).await?;
     let accept = accepted(request.accept.iter().map(String::as_str))?;
     let digest = whole(call.http, name, &request.digest).await?;
     let (http, name) = (Arc::clone(call.http), name.to_owned());
@@ -40,11 +32,11 @@ pub async fn activate(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply
         .http
         .core
         .spawn(async move { deploy::activate(&http.pipeline, &name, &digest, &accept).await });
-    let activation = swapped
+    let swapped = swapped
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    reply::json(StatusCode::OK, &activated(call.http, &activation).await?)
+    reply::json(StatusCode::OK, &activated(call.http, swapped).await?)
 }
 
 /// Returns the one stored digest of this plugin with this beginning.

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use serde_json::json;
 
 use super::{component, while_wanted};
+use crate::admin_api::plugins::CheckedPlugin;
 use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
 use crate::http::call::Call;
@@ -22,17 +22,15 @@ pub async fn check(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Resul
     let http = Arc::clone(call.http);
     let origin = Origin::upload(caller.key());
     let report = while_wanted(call, deploy::check(&http.pipeline, wasm, origin)).await?;
-    reply::json(
-        StatusCode::OK,
-        &json!({
-            "name": report.description.name,
-            "version": report.description.version,
-            "digest": report.digest,
-            "kind": report.kind,
-            "contract": report.contract,
-            "golden": report.golden,
-            "publisher": report.publisher,
-            "concerns": report.concerns,
-        }),
-    )
+    let checked = CheckedPlugin {
+        name: report.description.name,
+        version: report.description.version,
+        digest: report.digest,
+        kind: report.kind,
+        contract: report.contract,
+        golden: report.golden,
+        publisher: report.publisher,
+        concerns: report.concerns.into_iter().map(Into::into).collect(),
+    };
+    reply::json(StatusCode::OK, &checked)
 }

@@ -4,16 +4,18 @@
 use std::collections::{BTreeMap, HashMap};
 
 use hyper::StatusCode;
-use serde_json::{Value, json};
 
+use crate::admin_api::plugins::{
+    CircuitFunction, CircuitView, PluginVersion, PluginView, Plugins, RefusalView, VersionState,
+};
 use crate::domain::connection::Connection;
 use crate::domain::workspace::Workspace;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline::fleet;
-use crate::plugin::Open;
-use crate::store::{Activation, PluginRecord, Store};
+use crate::plugin::{Function, Open};
+use crate::store::{Activation, PluginRecord, Refusal, Store};
 
 /// # Errors
 ///
@@ -33,42 +35,39 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     } else {
         names(store.as_ref()).await?
     };
-    let plugins: Vec<Value> = by_name
-        .iter()
+    let plugins = by_name
+        .into_iter()
         .map(|(name, records)| {
-            let activation = activations.iter().find(|one| one.name == *name);
-            let served = call.http.core.plugins.active(name);
+            let activation = activations.iter().find(|one| one.name == name);
+            let served = call.http.core.plugins.active(&name);
             let fleet = activation
                 .filter(|_| store.is_shared())
                 .map(|one| fleet::where_it_serves(&hosts, one));
-            let versions: Vec<Value> = records
-                .iter()
-                .map(|record| version(record, activation))
-                .collect();
-            json!({
-                "name": name,
-                "digest": activation.map(|one| &one.digest),
-                "previous": activation.and_then(|one| one.previous.as_ref()),
-                "generation": activation.map(|one| one.generation),
-                "activatedAt": activation.map(|one| one.activated_at),
-                // The version on this host: another digest, or none, shows that it lags or
-                // failed to load.
-                "serves": served.map(|loaded| loaded.digest.clone()),
-                // For hosts that share the store: which of them serve the active version, and
-                // which do not.
-                "servedBy": fleet.as_ref().map(|(serving, _)| serving),
-                "behind": fleet.as_ref().map(|(_, behind)| behind),
-                "versions": versions,
-                // The versions that this host does not try for now, or tries less often.
-                "circuits": circuits(&open, &names, records),
-            })
+            let (served_by, behind) = fleet.unzip();
+            PluginView {
+                digest: activation.map(|one| one.digest.clone()),
+                previous: activation.and_then(|one| one.previous.clone()),
+                generation: activation.map(|one| one.generation),
+                activated_at: activation.map(|one| one.activated_at),
+                serves: served.map(|loaded| loaded.digest.clone()),
+                served_by,
+                behind: behind.map(|behind| behind.into_iter().map(Into::into).collect()),
+                circuits: circuits(&open, &names, &records),
+                versions: records
+                    .into_iter()
+                    .map(|record| version(record, activation))
+                    .collect(),
+                name,
+            }
         })
         .collect();
     let refusals = store.refusals().await?;
-    reply::json(
-        StatusCode::OK,
-        &json!({ "plugins": plugins, "refusals": refusals, "hosts": hosts }),
-    )
+    let list = Plugins {
+        plugins,
+        refusals: refusals.into_iter().map(Into::into).collect(),
+        hosts: hosts.into_iter().map(Into::into).collect(),
+    };
+    reply::json(StatusCode::OK, &list)
 }
 
 /// Returns the names of connections by id, as `leadhost connection list` shows them.
@@ -88,45 +87,72 @@ fn circuits(
     open: &[Open],
     names: &HashMap<String, String>,
     records: &[PluginRecord],
-) -> Vec<Value> {
+) -> Vec<CircuitView> {
     let of_these = |open: &&Open| records.iter().any(|record| record.digest == open.digest);
     open.iter()
         .filter(of_these)
-        .map(|open| {
-            json!({
-                "digest": open.digest,
-                "connection": open.lane,
-                "name": names.get(&open.lane),
-                "function": open.function.name(),
-                "inlineOnly": open.inline_only,
-                "reason": open.reason,
-                "failures": open.failures,
-                "since": open.since,
-                "until": open.until,
-            })
+        .map(|open| CircuitView {
+            digest: open.digest.clone(),
+            connection: open.lane.clone(),
+            name: names.get(&open.lane).cloned(),
+            function: open.function.into(),
+            inline_only: open.inline_only,
+            reason: open.reason.clone(),
+            failures: open.failures,
+            since: open.since,
+            until: open.until,
         })
         .collect()
 }
 
-fn version(record: &PluginRecord, activation: Option<&Activation>) -> Value {
+impl From<Function> for CircuitFunction {
+    fn from(function: Function) -> Self {
+        match function {
+            Function::Checks => Self::Checks,
+            Function::Handshake => Self::Handshake,
+            Function::Delivery => Self::Delivery,
+            Function::Fetch => Self::Fetch,
+            Function::Send => Self::Send,
+        }
+    }
+}
+
+fn version(record: PluginRecord, activation: Option<&Activation>) -> PluginVersion {
     let state = match activation {
-        Some(one) if one.digest == record.digest => "active",
-        Some(one) if one.previous.as_ref() == Some(&record.digest) => "previous",
-        _ => "stored",
+        Some(one) if one.digest == record.digest => VersionState::Active,
+        Some(one) if one.previous.as_ref() == Some(&record.digest) => VersionState::Previous,
+        _ => VersionState::Stored,
     };
-    json!({
-        "version": record.description.version,
-        "digest": record.digest,
-        "state": state,
-        "summary": record.description.summary,
-        "kind": record.kind(),
-        "contract": record.contract,
-        "bytes": record.bytes,
-        "golden": record.golden,
-        "origin": record.origin,
-        "publisher": record.publisher,
-        "storedAt": record.stored_at,
-        "secrets": record.description.secrets,
-        "hosts": record.description.hosts,
-    })
+    PluginVersion {
+        state,
+        kind: record.kind(),
+        version: record.description.version,
+        digest: record.digest,
+        summary: record.description.summary,
+        contract: record.contract,
+        bytes: record.bytes,
+        golden: record.golden,
+        origin: record.origin,
+        publisher: record.publisher,
+        stored_at: record.stored_at,
+        secrets: record.description.secrets,
+        hosts: record.description.hosts,
+    }
+}
+
+impl From<Refusal> for RefusalView {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal {
+            origin,
+            digest,
+            reason,
+            at,
+        } = refusal;
+        Self {
+            origin,
+            digest,
+            reason,
+            at,
+        }
+    }
 }

@@ -6,14 +6,17 @@ pub mod list;
 pub mod rollback;
 pub mod upload;
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
+use serde_json::json;
+
+use crate::admin_api::plugins::{BehindView, ConcernView, DeployedPlugin, RefusedActivation};
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::state::Http;
-use crate::pipeline::deploy::{Accept, Activated, DeployError};
-use crate::pipeline::fleet::FleetError;
+use crate::pipeline::deploy::{Accept, Activated, Concern, DeployError};
+use crate::pipeline::fleet::{Behind, FleetError};
 use crate::plugin::LoadError;
 use crate::store::PluginRecord;
 
@@ -50,25 +53,38 @@ fn accepted<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Accept, ApiE
 }
 
 /// Returns the answer to an activation.
-async fn activated(http: &Http, activated: &Activated) -> Result<Value, ApiError> {
+async fn activated(http: &Http, activated: Activated) -> Result<DeployedPlugin, ApiError> {
     let record = http.core.store.plugin(&activated.activation.digest).await?;
-    Ok(shown(activated, record.as_ref()))
+    Ok(shown(activated, record))
 }
 
-fn shown(activated: &Activated, record: Option<&PluginRecord>) -> Value {
-    let activation = &activated.activation;
-    json!({
-        "name": activation.name,
-        "version": record.map(|record| &record.description.version),
-        "digest": activation.digest,
-        "previous": activation.previous,
-        "generation": activation.generation,
-        "activatedAt": activation.activated_at,
-        "golden": record.map(|record| record.golden),
-        "active": true,
-        // Live hosts that do not serve it yet. They keep trying.
-        "behind": activated.behind,
-    })
+fn shown(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin {
+    let Activated { activation, behind } = activated;
+    DeployedPlugin {
+        name: activation.name,
+        golden: record.as_ref().map(|record| record.golden),
+        version: record.map(|record| record.description.version),
+        digest: activation.digest,
+        previous: activation.previous,
+        generation: Some(activation.generation),
+        activated_at: Some(activation.activated_at),
+        active: true,
+        behind: Some(behind.into_iter().map(Into::into).collect()),
+    }
+}
+
+impl From<Behind> for BehindView {
+    fn from(behind: Behind) -> Self {
+        let Behind { host, reason } = behind;
+        Self { host, reason }
+    }
+}
+
+impl From<Concern> for ConcernView {
+    fn from(concern: Concern) -> Self {
+        let Concern { accept, what } = concern;
+        Self { accept, what }
+    }
 }
 
 fn refusal(error: DeployError) -> ApiError {
@@ -87,13 +103,17 @@ fn refusal(error: DeployError) -> ApiError {
             details: json!({ "kind": error.kind() }),
         },
         DeployError::Refused { concerns, .. } => {
-            let accept: std::collections::BTreeSet<&str> = concerns
+            let accept: BTreeSet<&String> = concerns
                 .iter()
-                .map(|concern| concern.accept.as_str())
+                .map(|concern| &concern.accept)
                 .filter(|word| !word.is_empty())
                 .collect();
+            let refused = RefusedActivation {
+                accept: accept.into_iter().cloned().collect(),
+                concerns: concerns.into_iter().map(Into::into).collect(),
+            };
             ApiError::Conflict {
-                details: json!({ "accept": accept, "concerns": concerns }),
+                details: json!(refused),
                 message,
             }
         }
@@ -103,10 +123,13 @@ fn refusal(error: DeployError) -> ApiError {
         DeployError::AnotherName { .. } | DeployError::NothingBefore(_) => {
             ApiError::conflict(message)
         }
-        DeployError::Fleet(FleetError::NotPrepared(hosts)) => ApiError::Unprocessable {
-            message,
-            details: json!({ "kind": "host", "hosts": hosts }),
-        },
+        DeployError::Fleet(FleetError::NotPrepared(hosts)) => {
+            let hosts: Vec<BehindView> = hosts.into_iter().map(Into::into).collect();
+            ApiError::Unprocessable {
+                message,
+                details: json!({ "kind": "host", "hosts": hosts }),
+            }
+        }
         DeployError::Fleet(_) => ApiError::conflict(message),
         DeployError::Store(error) => error.into(),
     }

@@ -20,9 +20,9 @@ pub async fn roll_back(call: &Call<'_>, name: &str) -> Result<Reply, ApiError> {
         .http
         .core
         .spawn(async move { deploy::rollback(&http.pipeline, &name).await });
-    let activation = swapped
+    let swapped = swapped
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    reply::json(StatusCode::OK, &activated(call.http, &activation).await?)
+    reply::json(StatusCode::OK, &activated(call.http, swapped).await?)
 }

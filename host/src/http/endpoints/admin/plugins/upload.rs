@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use serde_json::json;
 
 use super::{accepted, component, refusal, shown, while_wanted};
+use crate::admin_api::plugins::DeployedPlugin;
 use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
 use crate::http::call::Call;
@@ -39,16 +39,20 @@ pub async fn upload(
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    let record = &deployed.record;
-    let answer = match &deployed.activation {
-        Some(activation) => shown(activation, Some(record)),
-        None => json!({
-            "name": record.description.name,
-            "version": record.description.version,
-            "digest": record.digest,
-            "golden": record.golden,
-            "active": false,
-        }),
+    let record = deployed.record;
+    let answer = match deployed.activation {
+        Some(activated) => shown(activated, Some(record)),
+        None => DeployedPlugin {
+            name: record.description.name,
+            version: Some(record.description.version),
+            digest: record.digest,
+            previous: None,
+            generation: None,
+            activated_at: None,
+            golden: Some(record.golden),
+            active: false,
+            behind: None,
+        },
     };
     reply::json(StatusCode::CREATED, &answer)
 }

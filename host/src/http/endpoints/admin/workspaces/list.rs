@@ -1,8 +1,8 @@
 //! `GET /admin/v1/workspaces`, by slug.
 
 use hyper::StatusCode;
-use serde_json::{Value, json};
 
+use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
 use crate::domain::workspace::Workspace;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
@@ -14,17 +14,17 @@ use crate::http::reply::{self, Reply};
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut workspaces = call.http.core.store.workspaces().await?;
     workspaces.sort_by(|one, other| one.slug.cmp(&other.slug));
-    let shown: Vec<_> = workspaces.iter().map(shown).collect();
-    reply::json(StatusCode::OK, &json!({ "workspaces": shown }))
+    let workspaces = workspaces.into_iter().map(shown).collect();
+    reply::json(StatusCode::OK, &Workspaces { workspaces })
 }
 
-fn shown(workspace: &Workspace) -> Value {
-    json!({
-        "id": workspace.id,
-        "slug": workspace.slug,
-        "name": workspace.name,
-        "region": workspace.region,
-        "timeZone": workspace.time_zone,
-        "rateLimit": workspace.rate_limit,
-    })
+fn shown(workspace: Workspace) -> WorkspaceView {
+    WorkspaceView {
+        id: workspace.id,
+        slug: workspace.slug,
+        name: workspace.name,
+        region: workspace.region,
+        time_zone: workspace.time_zone,
+        rate_limit: workspace.rate_limit,
+    }
 }

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::find;
-use crate::domain::workspace::Workspace;
+use crate::admin_api::workspaces::{AgentView, Agents, OwnerView, Owners, PartApplied};
+use crate::domain::workspace::{Agent, Owner};
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{apply, flag, read_json};
@@ -22,12 +23,26 @@ use crate::pipeline::apply::{Part, apply_part};
 /// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store
 /// cannot be read.
 pub async fn get(call: &Call<'_>, which: &str, part: Part) -> Result<Reply, ApiError> {
-    let workspace = find(&*call.http.core.store, which).await?;
-    let list = list(call, &workspace, part).await?;
-    reply::json(
-        StatusCode::OK,
-        &json!({ "workspace": workspace.slug, part.name(): list }),
-    )
+    let store = &*call.http.core.store;
+    let workspace = find(store, which).await?;
+    match part {
+        Part::Owners => {
+            let owners = store.owners(workspace.id).await?;
+            let answer = Owners {
+                workspace: workspace.slug,
+                owners: owners.into_iter().map(owner).collect(),
+            };
+            reply::json(StatusCode::OK, &answer)
+        }
+        Part::Agents => {
+            let agents = store.agents(workspace.id).await?;
+            let answer = Agents {
+                workspace: workspace.slug,
+                agents: agents.into_iter().map(agent).collect(),
+            };
+            reply::json(StatusCode::OK, &answer)
+        }
+    }
 }
 
 /// # Errors
@@ -54,38 +69,30 @@ pub async fn put(
         .await
         .map_err(ApiError::internal)?
         .map_err(apply::refused)?;
-    reply::json(
-        StatusCode::OK,
-        &json!({ "workspace": slug, "dryRun": dry_run, "changes": changes }),
-    )
+    let answer = PartApplied {
+        workspace: slug,
+        dry_run,
+        changes: changes.into_iter().map(Into::into).collect(),
+    };
+    reply::json(StatusCode::OK, &answer)
 }
 
-async fn list(call: &Call<'_>, workspace: &Workspace, part: Part) -> Result<Vec<Value>, ApiError> {
-    let store = &call.http.core.store;
-    Ok(match part {
-        Part::Owners => {
-            let owners = store.owners(workspace.id).await?;
-            owners
-                .iter()
-                .map(|owner| json!({ "id": owner.id, "name": owner.name, "email": owner.email }))
-                .collect()
-        }
-        Part::Agents => {
-            let agents = store.agents(workspace.id).await?;
-            agents
-                .iter()
-                .map(|agent| {
-                    json!({
-                        "id": agent.id,
-                        "name": agent.name,
-                        "number": agent.number,
-                        "kind": agent.kind,
-                        "channel": agent.channel,
-                        "adapter": agent.adapter,
-                        "internal": agent.internal,
-                    })
-                })
-                .collect()
-        }
-    })
+fn owner(owner: Owner) -> OwnerView {
+    OwnerView {
+        id: owner.id,
+        name: owner.name,
+        email: owner.email,
+    }
+}
+
+fn agent(agent: Agent) -> AgentView {
+    AgentView {
+        id: agent.id,
+        name: agent.name,
+        number: agent.number,
+        kind: agent.kind,
+        channel: agent.channel,
+        adapter: agent.adapter,
+        internal: agent.internal,
+    }
 }

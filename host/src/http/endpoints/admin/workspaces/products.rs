@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
-use serde_json::json;
 
 use super::find;
+use crate::admin_api::workspaces::{ImportReport, ProductRemoved, RefusedLine};
 use crate::domain::workspace::Workspace;
 use crate::http::body::Unread;
 use crate::http::call::Call;
@@ -37,7 +37,7 @@ pub async fn import(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply,
         .core
         .spawn(async move { run(&http, &workspace, format, replace, body).await });
     let report = report.await.map_err(ApiError::internal)??;
-    reply::json(StatusCode::OK, &report)
+    reply::json(StatusCode::OK, &told(report))
 }
 
 /// `DELETE /admin/v1/workspaces/{id}/products/{externalId}`: removes a product. Searches no
@@ -57,10 +57,30 @@ pub async fn remove(call: &Call<'_>, which: &str, external_id: &str) -> Result<R
             workspace.slug
         )));
     }
-    reply::json(
-        StatusCode::OK,
-        &json!({ "workspace": workspace.slug, "externalId": external_id, "removed": true }),
-    )
+    let answer = ProductRemoved {
+        workspace: workspace.slug,
+        external_id: external_id.to_owned(),
+        removed: true,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+fn told(report: Report) -> ImportReport {
+    let problems = report.problems.into_iter().map(|problem| RefusedLine {
+        line: problem.line,
+        message: problem.message,
+    });
+    ImportReport {
+        created: report.created,
+        changed: report.changed,
+        kept: report.kept,
+        removed: report.removed,
+        refused: report.refused,
+        problems: problems.collect(),
+        ignored: report.ignored,
+        replaced: report.replaced,
+        note: report.note.map(str::to_owned),
+    }
 }
 
 fn format(headers: &HeaderMap) -> Result<Format, ApiError> {
