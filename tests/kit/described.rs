@@ -45,6 +45,7 @@ pub fn check(method: &str, target: &str, answer: &Answer) {
         None => told,
     };
     let content_type = answer.header("content-type");
+    let content_type = content_type.split(';').next().unwrap_or_default();
     let schema = &told["content"][content_type]["schema"];
     assert!(
         !schema.is_null(),
