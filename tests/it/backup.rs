@@ -9,9 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use hyper::Method;
 use leadhost_tests::load::post;
 use leadhost_tests::service::{Service, leadhost};
-use leadhost_tests::{Ask, On, figures, until};
-
-use crate::crash::{prepare, start};
+use leadhost_tests::{Ask, Hosts, On, figures, until};
 
 /// Backups taken while leads come in.
 fn copies() -> usize {
@@ -32,12 +30,9 @@ struct Copied {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare(folder.path()).await;
-    let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
-    let path = format!("/ingest-lead/{}", text(&keys["connections"]["portal"]));
-    let key = text(&keys["workspaceKey"]);
-    let service = start(folder.path(), &[]).await;
+    let hosts = Hosts::portal(On::Sqlite).apply().await;
+    let (path, key) = (hosts.ingest("portal"), hosts.workspace_key());
+    let service = hosts.start(0).await;
     let load = Load::begin(service.address("gateway"), &path);
 
     let shelf = tempfile::tempdir().expect("a folder");
@@ -46,7 +41,7 @@ async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap(
         load.reach((number + 1) * BETWEEN).await;
         let file = shelf.path().join(format!("copy-{number}.db"));
         let before = load.acknowledged();
-        let said = run(folder.path(), &["backup", &file.display().to_string()]).await;
+        let said = run(hosts.folder(0), &["backup", &file.display().to_string()]).await;
         let after = load.sent();
         assert!(
             said.contains("checked") && said.contains("To restore"),
@@ -60,10 +55,10 @@ async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap(
     }
     load.end().await;
 
-    let live = deals(service.address("data"), &key).await;
+    let live = deals(service.address("data"), key).await;
     // A pull that begins now ends after every backup.
-    let cursor = page(service.address("data"), &key, "limit=1").await["next_cursor"].clone();
-    let cursor = text(&cursor);
+    let cursor = page(service.address("data"), key, "limit=1").await["next_cursor"].clone();
+    let cursor = cursor.as_str().expect("a text");
     assert!(service.stop());
     let private = std::fs::metadata(&taken[0].file).expect("a copy");
     assert_eq!(
@@ -72,9 +67,9 @@ async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap(
     );
 
     for copy in &taken {
-        let home = restored(folder.path(), &copy.file);
-        let service = start(home.path(), &[]).await;
-        let found = deals(service.address("data"), &key).await;
+        let home = restored(hosts.folder(0), &copy.file);
+        let service = Service::start(home.path(), &[]);
+        let found = deals(service.address("data"), key).await;
         let newest = found.values().max().expect("deals").clone();
         let until_then: BTreeMap<_, _> = live
             .iter()
@@ -92,7 +87,7 @@ async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap(
         }
         let answer = ask(
             service.address("data"),
-            &key,
+            key,
             &format!("limit=1&cursor={cursor}"),
         );
         let answer = answer.send().await.expect(400);

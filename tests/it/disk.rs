@@ -2,14 +2,12 @@
 //! mount one. Reads still work, writes are refused with a reason, and once there
 //! is room the service accepts leads as before.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use leadhost_tests::load::{export, post};
-use leadhost_tests::{On, Service, figures, until};
-
-use crate::crash::{address, prepare, start};
+use leadhost_tests::{Hosts, On, Service, figures, until};
 
 /// A file system in memory. It is unmounted when it is dropped.
 struct SmallDisk(tempfile::TempDir);
@@ -24,10 +22,6 @@ impl SmallDisk {
             .output()
             .is_ok_and(|output| output.status.success());
         mounted.then_some(Self(folder))
-    }
-
-    fn path(&self) -> PathBuf {
-        self.0.path().to_owned()
     }
 }
 
@@ -47,15 +41,14 @@ async fn a_full_disk_refuses_only_writes_and_leads_are_accepted_again_once_there
         );
         return;
     };
-    let folder = disk.path();
-    let keys = prepare(&folder).await;
-    let path = address(&keys);
-    let key = keys["workspaceKey"].as_str().expect("a key");
-    let service = start(&folder, &[]).await;
+    let folder = tempfile::tempdir_in(disk.0.path()).expect("a folder");
+    let hosts = Hosts::portal(On::Sqlite).folder(folder).apply().await;
+    let (path, key) = (hosts.ingest("portal"), hosts.workspace_key());
+    let service = hosts.start(0).await;
 
     let mut acknowledged = Vec::new();
     assert!(take(&service, &path, "before", &mut acknowledged).await);
-    let filler = folder.join("filler");
+    let filler = hosts.folder(0).join("filler");
     fill(&filler);
 
     // Some pages inside the store's files may be free: they are used up first.

@@ -3,18 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::Method;
 use leadhost_tests::load::post;
-use leadhost_tests::on::On;
-use leadhost_tests::{Ask, postgres, until};
+use leadhost_tests::{Ask, Hosts, On, postgres, until};
 use serde_json::Value;
-use sqlx::Executor as _;
-
-use crate::crash::{address, prepare, prepare_on, start, start_on};
 
 /// Less than the service waits.
 const WAIT: Duration = Duration::from_secs(4);
@@ -25,37 +20,31 @@ async fn after_a_fail_over_reads_continue_and_writes_wait() {
         return;
     };
     let on = On::Postgres(Arc::new(server.database().await));
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare_on(&on, folder.path()).await;
-    let service = start_on(&on, folder.path(), &[]).await;
+    let hosts = Hosts::portal(on).count(2).apply().await;
+    let key = hosts.workspace_key();
+    let service = hosts.start(0).await;
     let (gateway, data) = (service.address("gateway"), service.address("data"));
-    let path = address(&keys);
+    let path = hosts.ingest("portal");
     accepted(gateway, &path, "before").await;
-    let before = stamps(data, &keys).await.expect("it reads");
+    let before = stamps(data, key).await.expect("it reads");
 
     // If the test looks late, the measured time is longer, never too short.
     let begun = Instant::now();
     server.fail_over();
-    until("it reads again", async || stamps(data, &keys).await).await;
+    until("it reads again", async || stamps(data, key).await).await;
     accepted(gateway, &path, "after").await;
     let log = service.log();
     assert!(log.contains("on another server than before"), "{log}");
     assert!(begun.elapsed() >= WAIT, "{:?}\n{log}", begun.elapsed());
-    let after = stamps(data, &keys).await.expect("it reads");
+    let after = stamps(data, key).await.expect("it reads");
     assert!(after["after"] > before["before"]);
     assert!(service.stop());
 
     // Another fail-over while no host runs; then one host that knew the store before,
     // and one that did not.
     server.fail_over();
-    let fresh = tempfile::tempdir().expect("a folder");
-    std::fs::copy(
-        folder.path().join("sealing.key"),
-        fresh.path().join("sealing.key"),
-    )
-    .expect("the key of the others");
-    let one = start_on(&on, folder.path(), &[]).await;
-    let other = start_on(&on, fresh.path(), &[]).await;
+    let one = hosts.start(0).await;
+    let other = hosts.start(1).await;
     for service in [one, other] {
         let log = service.log();
         assert!(log.contains("on another server than before"), "{log}");
@@ -63,7 +52,7 @@ async fn after_a_fail_over_reads_continue_and_writes_wait() {
         assert!(service.stop());
     }
     // After it has waited once, the host remembers the state.
-    let service = start_on(&on, folder.path(), &[]).await;
+    let service = hosts.start(0).await;
     accepted(service.address("gateway"), &path, "last").await;
     let log = service.log();
     assert!(!log.contains("on another server than before"), "{log}");
@@ -72,20 +61,19 @@ async fn after_a_fail_over_reads_continue_and_writes_wait() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_restore_of_a_file_writes_wait() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare(folder.path()).await;
-    let path = address(&keys);
-    let service = start(folder.path(), &[]).await;
+    let hosts = Hosts::portal(On::Sqlite).apply().await;
+    let (path, key) = (hosts.ingest("portal"), hosts.workspace_key());
+    let service = hosts.start(0).await;
     accepted(service.address("gateway"), &path, "kept").await;
-    let copy = folder.path().join("copy.db");
+    let copy = hosts.folder(0).join("copy.db");
     service.run(&["backup", &copy.display().to_string()]);
     accepted(service.address("gateway"), &path, "gone").await;
-    let stamps_before = stamps(service.address("data"), &keys).await.expect("rows");
+    let stamps_before = stamps(service.address("data"), key).await.expect("rows");
     assert!(service.stop());
     // At its start the host looks up the high-water mark of the store.
-    assert!(start(folder.path(), &[]).await.stop());
+    assert!(hosts.start(0).await.stop());
 
-    let file = folder.path().join("leadhost.db");
+    let file = hosts.folder(0).join("leadhost.db");
     std::fs::copy(&copy, &file).expect("it is put back");
     for end in ["-wal", "-shm"] {
         let mut name = file.as_os_str().to_owned();
@@ -94,8 +82,8 @@ async fn after_a_restore_of_a_file_writes_wait() {
         let _ = std::fs::remove_file(name);
     }
     let begun = Instant::now();
-    let service = start(folder.path(), &[]).await;
-    let found = stamps(service.address("data"), &keys)
+    let service = hosts.start(0).await;
+    let found = stamps(service.address("data"), key)
         .await
         .expect("it reads");
     assert!(found.contains_key("kept") && !found.contains_key("gone"));
@@ -103,53 +91,33 @@ async fn after_a_restore_of_a_file_writes_wait() {
     let log = service.log();
     assert!(log.contains("it was restored"), "{log}");
     assert!(begun.elapsed() >= WAIT, "{:?}\n{log}", begun.elapsed());
-    let after = stamps(service.address("data"), &keys).await.expect("rows");
+    let after = stamps(service.address("data"), key).await.expect("rows");
     assert!(after["after"] > stamps_before["gone"]);
     assert!(service.stop());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_behind_the_stamps_makes_no_lower_stamp() {
-    let ahead = "update feed_clock set last_us = last_us + 3600000000";
-    let folder = tempfile::tempdir().expect("a folder");
-    check_ahead(&On::Sqlite, folder.path(), async || {
-        let file = folder.path().join("leadhost.db");
-        let connection = rusqlite::Connection::open(file).unwrap();
-        connection.execute_batch(ahead).unwrap();
-    })
-    .await;
-    let Some(database) = postgres::database().await else {
-        return;
-    };
-    let database = Arc::new(database);
-    let folder = tempfile::tempdir().expect("a folder");
-    check_ahead(
-        &On::Postgres(Arc::clone(&database)),
-        folder.path(),
-        async || {
-            let mut connection = database.connect().await;
-            let ahead = ahead.replace("feed_clock", "leadhost.feed_clock");
-            connection
-                .execute(sqlx::AssertSqlSafe(ahead))
-                .await
-                .unwrap();
-        },
-    )
-    .await;
+    check_ahead(On::Sqlite).await;
+    if let Some(on) = On::postgres().await {
+        check_ahead(on).await;
+    }
 }
 
-async fn check_ahead(on: &On, folder: &Path, turn: impl AsyncFn()) {
-    let keys = &prepare_on(on, folder).await;
-    let path = address(keys);
-    let service = start_on(on, folder, &[]).await;
+async fn check_ahead(on: On) {
+    let hosts = Hosts::portal(on).apply().await;
+    let path = hosts.ingest("portal");
+    let service = hosts.start(0).await;
     accepted(service.address("gateway"), &path, "first").await;
     assert!(service.stop());
-    turn().await;
-    let service = start_on(on, folder, &[]).await;
+    let ahead = "update feed_clock set last_us = last_us + 3600000000";
+    hosts.on.change(hosts.folder(0), ahead).await;
+    let service = hosts.start(0).await;
     for lead in ["second", "third"] {
         accepted(service.address("gateway"), &path, lead).await;
     }
-    let stamps = stamps(service.address("data"), keys).await.expect("rows");
+    let stamps = stamps(service.address("data"), hosts.workspace_key()).await;
+    let stamps = stamps.expect("rows");
     let later = |one: &str, other: &str| {
         let time = |lead: &str| {
             leadhost::domain::time::parse(&stamps[lead])
@@ -172,8 +140,7 @@ async fn accepted(to: SocketAddr, path: &str, lead: &str) {
 }
 
 /// Returns the stamps of deals by external id; `None` while they cannot be read.
-async fn stamps(to: SocketAddr, keys: &Value) -> Option<BTreeMap<String, String>> {
-    let key = keys["workspaceKey"].as_str().expect("a key");
+async fn stamps(to: SocketAddr, key: &str) -> Option<BTreeMap<String, String>> {
     let answer = Ask::new(to, Method::GET, "/v1/export/deals?limit=1000")
         .header("authorization", &format!("Bearer {key}"))
         .try_send()

@@ -8,19 +8,17 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use hyper::Method;
-use leadhost_tests::components::target;
+use leadhost_tests::components::component;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::load::post;
 use leadhost_tests::postgres::{Database, empty_database};
 use leadhost_tests::service::{Service, command, leadhost};
-use leadhost_tests::{Ask, figures, until};
+use leadhost_tests::{Ask, Hosts, On, figures, until};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnection;
 use sqlx::{Executor as _, Row as _};
 use uuid::Uuid;
-
-use crate::crash::start;
 
 /// Kills of a move before it may complete.
 fn kills() -> u64 {
@@ -37,14 +35,14 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
     let Some(database) = empty_database().await else {
         return;
     };
-    let folder = tempfile::tempdir().expect("a folder");
     let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
-    let keys = fill(folder.path(), &double).await;
-    let file = folder.path().join("leadhost.db");
+    let hosts = fill(&double).await;
+    let folder = hosts.folder(0);
+    let file = folder.join("leadhost.db");
 
     // A client that has pulled everything, and one in the middle of its pull.
-    let service = start(folder.path(), &[]).await;
-    let mut client = Client::new(&keys);
+    let service = hosts.start(0).await;
+    let mut client = Client::new(&hosts);
     client.pull(service.address("data")).await;
     let before = client.rows.clone();
     let page = client.page(service.address("data"), "limit=50").await;
@@ -57,11 +55,11 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
     let arguments = ["migrate", "--from", &from, "--to", database.url()];
     let mut met_half = false;
     for kill in 0..kills() {
-        cut_off(folder.path(), &arguments, &database, kill).await;
+        cut_off(folder, &arguments, &database, kill).await;
         if !met_half && begun(&database).await {
             met_half = true;
             let serve = [&["serve", "--store-url", database.url()][..], &PORTS].concat();
-            let output = leadhost(folder.path(), &serve);
+            let output = leadhost(folder, &serve);
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(!output.status.success(), "half a store was served");
             assert!(said.contains("leadhost migrate"), "{said}");
@@ -71,7 +69,7 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
     assert!(!finished(&database).await, "the move came through too soon");
     for tables in [2, 8, 14] {
         // Also while both sides are compared.
-        cut_off_when(folder.path(), &arguments, "500", &database, |progress| {
+        cut_off_when(folder, &arguments, "500", &database, |progress| {
             let of = progress["tables"].as_object().expect("tables");
             of.values()
                 .filter(|table| !table["checked"].is_null())
@@ -81,7 +79,7 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
         .await;
     }
     let output = leadhost(
-        folder.path(),
+        folder,
         &[&arguments[..], &["--json", "--rows", "50"]].concat(),
     );
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -96,16 +94,16 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
     );
 
     // A repeated move is a no-op; the file is not served by mistake.
-    let output = leadhost(folder.path(), &arguments);
+    let output = leadhost(folder, &arguments);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && said.contains("before"), "{said}");
-    let output = leadhost(folder.path(), &[&["serve"], &PORTS[..]].concat());
+    let output = leadhost(folder, &[&["serve"], &PORTS[..]].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("was moved to"), "{said}");
 
     // Hosts and clients continue.
     let to = ["--store-url", database.url()];
-    let service = start(folder.path(), &to).await;
+    let service = hosts.start_with(0, &to).await;
     let data = service.address("data");
     let mut rest = Vec::new();
     let mut next = Some(cursor);
@@ -120,7 +118,7 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
     assert_eq!(pulled.len(), first.len() + rest.len(), "a row came twice");
     assert_eq!(pulled, before.keys().cloned().collect());
 
-    let portal = address(&keys, "portal");
+    let portal = hosts.ingest("portal");
     let gateway = service.address("gateway");
     let known = send(gateway, &portal, "lead-7").await;
     assert_eq!(known["status"], "duplicate", "{known}");
@@ -204,28 +202,23 @@ async fn a_source_that_was_served_since_is_moved_again() {
     let Some(database) = empty_database().await else {
         return;
     };
-    let folder = tempfile::tempdir().expect("a folder");
     let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
-    let keys = fill(folder.path(), &double).await;
-    let file = folder.path().join("leadhost.db");
+    let hosts = fill(&double).await;
+    let folder = hosts.folder(0);
+    let file = folder.join("leadhost.db");
     let from = format!("sqlite://{}", file.display());
     let arguments = ["migrate", "--from", &from, "--to", database.url()];
     let mut kill = 0;
     while !begun(&database).await {
-        cut_off(folder.path(), &arguments, &database, kill).await;
+        cut_off(folder, &arguments, &database, kill).await;
         kill += 1;
     }
     assert!(!finished(&database).await);
-    let service = start(folder.path(), &[]).await;
-    let late = send(
-        service.address("gateway"),
-        &address(&keys, "portal"),
-        "late",
-    )
-    .await;
+    let service = hosts.start(0).await;
+    let late = send(service.address("gateway"), &hosts.ingest("portal"), "late").await;
     assert_eq!(late["status"], "converted");
     assert!(service.stop());
-    let output = leadhost(folder.path(), &[&arguments[..], &["--json"]].concat());
+    let output = leadhost(folder, &[&arguments[..], &["--json"]].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -237,21 +230,21 @@ async fn an_earlier_move_does_not_cover_later_data() {
     let Some(database) = empty_database().await else {
         return;
     };
-    let folder = tempfile::tempdir().expect("a folder");
     let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
-    let keys = fill(folder.path(), &double).await;
-    let file = folder.path().join("leadhost.db");
-    let left = folder.path().join("leadhost.moved");
+    let hosts = fill(&double).await;
+    let folder = hosts.folder(0);
+    let file = folder.join("leadhost.db");
+    let left = folder.join("leadhost.moved");
     let from = format!("sqlite://{}", file.display());
     let migrate = |more: &[&str]| {
         let arguments = ["migrate", "--from", &from, "--to", database.url(), "--json"];
-        let output = leadhost(folder.path(), &[&arguments[..], more].concat());
+        let output = leadhost(folder, &[&arguments[..], more].concat());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let report: Option<Value> = serde_json::from_slice(&output.stdout).ok();
         (output.status.code(), said, report)
     };
     // The key is known without the file `sealing.id`, as after a restore.
-    let noted = folder.path().join("sealing.id");
+    let noted = folder.join("sealing.id");
     let id = std::fs::read_to_string(&noted).expect("the key is noted");
     std::fs::remove_file(&noted).expect("it is ours");
     let (code, said, report) = migrate(&[]);
@@ -262,9 +255,9 @@ async fn an_earlier_move_does_not_cover_later_data() {
     // Even a setting is content, and so is a lead.
     for lead in [false, true] {
         std::fs::remove_file(&left).expect("the file was left");
-        let service = start(folder.path(), &[]).await;
+        let service = hosts.start(0).await;
         if lead {
-            let portal = address(&keys, "portal");
+            let portal = hosts.ingest("portal");
             let late = send(service.address("gateway"), &portal, "late").await;
             assert_eq!(late["status"], "converted", "{late}");
         } else {
@@ -282,7 +275,7 @@ async fn an_earlier_move_does_not_cover_later_data() {
             "the file is not left, since it did not move"
         );
         if !lead {
-            let service = start(folder.path(), &[]).await;
+            let service = hosts.start(0).await;
             service.run(&["connection", "resume", "portal"]);
             assert!(service.stop());
             std::fs::write(&left, "").expect("a file");
@@ -300,8 +293,8 @@ async fn an_earlier_move_does_not_cover_later_data() {
 
     // Leads that a host accepted into the database are nowhere else.
     let to = ["--store-url", database.url()];
-    let service = start(folder.path(), &to).await;
-    let portal = address(&keys, "portal");
+    let service = hosts.start_with(0, &to).await;
+    let portal = hosts.ingest("portal");
     let new = send(service.address("gateway"), &portal, "new").await;
     assert_eq!(new["status"], "converted", "{new}");
     assert!(service.stop());
@@ -318,14 +311,7 @@ const PORTS: [&str; 4] = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.
 
 /// A store with every kind of content: leads, repeats, refused deliveries,
 /// waiting and answered fetches, quarantined deliveries.
-async fn fill(folder: &Path, double: &GraphDouble) -> Value {
-    let inbox = folder.join("inbox");
-    std::fs::create_dir(&inbox).expect("a folder");
-    for plugin in ["converter-grupo-olx.wasm", "converter-meta-lead-ads.wasm"] {
-        let built = target().join("plugins").join(plugin);
-        std::fs::copy(&built, inbox.join(plugin))
-            .unwrap_or_else(|error| panic!("{}: {error}; `cargo xtask plugins`", built.display()));
-    }
+async fn fill(double: &GraphDouble) -> Hosts {
     let graph = double.address();
     let workspace = format!(
         r#"
@@ -363,15 +349,14 @@ routes = {{ page-id = "{PAGE}" }}
 secrets = {{ app-secret = "{APP_SECRET}", "page-token/{PAGE}" = "double-page-token" }}
 "#
     );
-    let declared = folder.join("workspace.toml");
-    std::fs::write(&declared, workspace).expect("a file");
-    let (inbox, declared) = (inbox.display().to_string(), declared.display().to_string());
-    let flags = ["--inbox", &inbox, "--first-apply", &declared];
-    let service = start(folder, &flags).await;
-    let keys = std::fs::read(folder.join("keys.json")).expect("keys were written");
-    let keys: Value = serde_json::from_slice(&keys).expect("keys are JSON");
+    let mut hosts = Hosts::on(On::Sqlite).workspace(&workspace);
+    for plugin in ["converter-grupo-olx", "converter-meta-lead-ads"] {
+        hosts = hosts.component(component(&format!("plugins/{plugin}.wasm")));
+    }
+    let hosts = hosts.apply().await;
+    let service = hosts.start(0).await;
     let gateway = service.address("gateway");
-    let portal = address(&keys, "portal");
+    let portal = hosts.ingest("portal");
     for lead in 0..LEADS {
         let id = format!("lead-{lead}");
         assert_eq!(post(&mut None, gateway, &portal, &id).await, Some(true));
@@ -379,7 +364,7 @@ secrets = {{ app-secret = "{APP_SECRET}", "page-token/{PAGE}" = "double-page-tok
     send(gateway, &portal, "lead-1").await;
     let refused = Ask::new(gateway, Method::POST, &portal).body("no JSON");
     refused.send().await.expect(400);
-    announce(gateway, &keys, "930000000000041", APP_SECRET)
+    announce(gateway, &hosts, "930000000000041", APP_SECRET)
         .await
         .expect(200);
     until("the lead is fetched", async || {
@@ -387,14 +372,14 @@ secrets = {{ app-secret = "{APP_SECRET}", "page-token/{PAGE}" = "double-page-tok
         list.contains("\"converted\"").then_some(())
     })
     .await;
-    announce(gateway, &keys, "930000000000042", "wrong")
+    announce(gateway, &hosts, "930000000000042", "wrong")
         .await
         .expect(401);
     service.run(&["connection", "pause", "meta", "--reason", "moving house"]);
-    let waits = announce(gateway, &keys, "930000000000043", APP_SECRET).await;
+    let waits = announce(gateway, &hosts, "930000000000043", APP_SECRET).await;
     assert_eq!(waits.expect(200).json()["status"], "queued");
     assert!(service.stop());
-    keys
+    hosts
 }
 
 /// Adds values that a host does not write yet, and values that a database
@@ -740,11 +725,6 @@ fn moves(folder: &Path, arguments: &[&str], rows: &str) -> Child {
         .expect("the program starts")
 }
 
-fn address(keys: &Value, connection: &str) -> String {
-    let id = keys["connections"][connection].as_str();
-    format!("/ingest-lead/{}", id.expect("a connection"))
-}
-
 async fn send(to: SocketAddr, path: &str, id: &str) -> Value {
     let lead = json!({
         "leadOrigin": "Portal", "timestamp": "2030-01-15T12:00:00.000Z", "originLeadId": id,
@@ -757,7 +737,7 @@ async fn send(to: SocketAddr, path: &str, id: &str) -> Value {
 
 async fn announce(
     to: SocketAddr,
-    keys: &Value,
+    hosts: &Hosts,
     lead: &str,
     secret: &str,
 ) -> leadhost_tests::Answer {
@@ -768,7 +748,7 @@ async fn announce(
         }},
     ]}]})
     .to_string();
-    Ask::new(to, Method::POST, &address(keys, "meta"))
+    Ask::new(to, Method::POST, &hosts.ingest("meta"))
         .signed("x-hub-signature-256", "sha256=", secret, body.as_bytes())
         .send()
         .await
@@ -791,9 +771,9 @@ struct Client {
 }
 
 impl Client {
-    fn new(keys: &Value) -> Self {
+    fn new(hosts: &Hosts) -> Self {
         Self {
-            key: keys["workspaceKey"].as_str().expect("a key").to_owned(),
+            key: hosts.workspace_key().to_owned(),
             since: None,
             rows: BTreeMap::new(),
         }

@@ -39,7 +39,7 @@ partner = "acme"
 "#;
 
 /// A host with the things that the examples refer to, and one lead.
-struct World {
+struct Described {
     host: Host,
     declared: Declared,
     document: Value,
@@ -54,7 +54,7 @@ struct Operation {
     told: Value,
 }
 
-impl World {
+impl Described {
     async fn new(on: On) -> Self {
         let host = Host::working(on).await;
         host.converter(guests::sandbox()).await;
@@ -251,7 +251,7 @@ fn text(value: &Value) -> String {
 }
 
 async fn each_example_is_answered_as_the_document_says(on: On) {
-    let world = World::new(on).await;
+    let world = Described::new(on).await;
     for operation in world.operations() {
         let mut well = 0;
         for target in world.targets(&operation) {
@@ -278,7 +278,7 @@ async fn each_example_is_answered_as_the_document_says(on: On) {
 }
 
 async fn refusals_are_as_the_document_says(on: On) {
-    let world = World::new(on).await;
+    let world = Described::new(on).await;
     for operation in world.operations() {
         let target = &world.targets(&operation)[0];
         if operation.told["security"][0].is_object() {

@@ -12,6 +12,7 @@ pub mod figures;
 pub mod graph;
 pub mod guests;
 pub mod host;
+pub mod hosts;
 pub mod load;
 pub mod log;
 pub mod on;
@@ -28,6 +29,7 @@ pub mod whatsapp;
 
 pub use client::{Answer, Ask};
 pub use host::{Host, Options};
+pub use hosts::Hosts;
 pub use log::Log;
 pub use on::On;
 pub use seed::Seeded;

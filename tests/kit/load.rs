@@ -30,6 +30,8 @@ use serde_json::{Value, json};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
+use crate::service::Service;
+
 /// After this time a request without an answer is given up.
 const HOPELESS: Duration = Duration::from_secs(300);
 
@@ -49,6 +51,11 @@ pub struct Targets(Arc<RwLock<Vec<SocketAddr>>>);
 impl Targets {
     pub fn new(hosts: impl IntoIterator<Item = SocketAddr>) -> Self {
         Self(Arc::new(RwLock::new(hosts.into_iter().collect())))
+    }
+
+    /// The addresses at which these hosts accept leads and notifications.
+    pub fn gateways(hosts: &[&Service]) -> Self {
+        Self::new(hosts.iter().map(|host| host.address("gateway")))
     }
 
     /// Sets the new address of a host.
@@ -154,6 +161,18 @@ impl Load {
             refused,
             senders,
         }
+    }
+
+    /// Starts senders that send each lead again until it is acknowledged.
+    pub fn until_acknowledged(name: &str, targets: &Targets, senders: usize, what: What) -> Self {
+        Self::start(Plan {
+            targets: targets.clone(),
+            what,
+            name: name.to_owned(),
+            senders,
+            unacknowledged: Unacknowledged::Again,
+            first: Vec::new(),
+        })
     }
 
     /// Returns how many leads are acknowledged so far.

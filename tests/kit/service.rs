@@ -1,7 +1,6 @@
 //! The program itself: `leadhost serve` as a separate process, and the other commands as an
 //! operator types them.
 
-use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -90,13 +89,6 @@ impl Service {
     /// When it ends before; the message has its log.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         Self::start_on(&On::Sqlite, folder, arguments)
-    }
-
-    /// The same with additional environment variables.
-    pub fn start_with(folder: &Path, environment: &[(&str, &OsStr)], arguments: &[&str]) -> Self {
-        let mut program = Command::new(binary());
-        program.envs(environment.iter().copied());
-        Self::start_as(program, &On::Sqlite, folder, arguments)
     }
 
     /// The same on any store. The folder still belongs to the host.

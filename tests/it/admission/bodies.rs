@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use leadhost::domain::id::ConnectionId;
-use leadhost_tests::{Host, On, Options, figures, until};
+use leadhost_tests::{Host, Hosts, On, Options, figures, until};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-
-use crate::crash::{address, prepare, start};
 
 leadhost_tests::on_every_store! {
     bodies_to_an_unknown_address_take_no_room,
@@ -102,11 +100,10 @@ async fn a_sender_that_fills_one_connection_leaves_room_for_the_others(on: On) {
 /// The setting of a host with 256 MiB: a sixteenth is for bodies.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_large_deliveries_at_once_are_shed_within_the_memory_of_a_small_host() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare(folder.path()).await;
-    let path = address(&keys);
+    let hosts = Hosts::portal(On::Sqlite).apply().await;
+    let path = hosts.ingest("portal");
     let flags = ["--set", "server.bodies_mib=16"];
-    let service = start(folder.path(), &flags).await;
+    let service = hosts.start_with(0, &flags).await;
     let padding = "x".repeat(3_900_000);
     let senders = (0..64).map(|number| {
         let lead = format!(

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use leadhost_tests::{Host, On, Options, figures};
+use leadhost_tests::{Host, Hosts, On, Options, figures};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-
-use crate::crash::{prepare, start};
 
 leadhost_tests::on_every_store! {
     a_new_connection_replaces_the_one_that_has_idled_longest,
@@ -86,9 +84,8 @@ async fn ten_thousand_idle_connections_fit_in_a_small_memory() {
         );
         return;
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    drop(prepare(folder.path()).await);
-    let service = start(folder.path(), &[]).await;
+    let hosts = Hosts::portal(On::Sqlite).apply().await;
+    let service = hosts.start(0).await;
     let address = service.address("gateway");
     let before = service.memory();
     let mut idle = Vec::with_capacity(MANY);

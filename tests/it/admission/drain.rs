@@ -5,12 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use leadhost_tests::{On, figures};
+use leadhost_tests::{Hosts, On, figures};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-
-use crate::crash::{address, prepare, start};
 
 /// Active clients when the service stops.
 const CLIENTS: usize = 16;
@@ -28,12 +26,11 @@ fn stops() -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_under_load_cuts_no_request_off() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare(folder.path()).await;
-    let path: Arc<str> = address(&keys).into();
+    let hosts = Hosts::portal(On::Sqlite).apply().await;
+    let path: Arc<str> = hosts.ingest("portal").into();
     let (mut cut, mut served) = (0, 0);
     for stop in 0..stops() {
-        let service = start(folder.path(), &[]).await;
+        let service = hosts.start(0).await;
         let to = service.address("gateway");
         let answered = Arc::new(AtomicUsize::new(0));
         let clients: Vec<_> = (0..CLIENTS)

@@ -1,13 +1,12 @@
 //! Readiness is truthful: a host that cannot write reports that, with the
 //! reason.
 
+use std::process::Command;
 use std::time::Instant;
 
 use leadhost_tests::load::post;
-use leadhost_tests::program::preloaded;
-use leadhost_tests::{On, Service, figures, until};
-
-use crate::crash::{address, prepare};
+use leadhost_tests::program::{binary, preloaded};
+use leadhost_tests::{Hosts, On, figures, until};
 
 /// A disk whose writes fail with EIO, as a library that the loader puts between
 /// the program and the system's library.
@@ -15,17 +14,16 @@ const FAILING_DISK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/it/admission/ei
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_whose_disk_fails_is_not_ready_until_a_commit_succeeds() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare(folder.path()).await;
-    let path = address(&keys);
+    let hosts = Hosts::portal(On::Sqlite).apply().await;
+    let path = hosts.ingest("portal");
     let tools = tempfile::tempdir().expect("a folder");
     let fails = tools.path().join("fails");
     let library = preloaded(tools.path(), FAILING_DISK);
-    let environment = [
-        ("LD_PRELOAD", library.as_os_str()),
-        ("FAILS_WHILE", fails.as_os_str()),
-    ];
-    let service = Service::start_with(folder.path(), &environment, &[]);
+    let mut program = Command::new(binary());
+    program
+        .env("LD_PRELOAD", library)
+        .env("FAILS_WHILE", &fails);
+    let service = hosts.start_as(0, program, &[]).await;
     let ready = async || service.ask("gateway", "GET", "/health/ready").send().await;
     let took = async |id: &str| post(&mut None, service.address("gateway"), &path, id).await;
     assert_eq!(took("before").await, Some(true));

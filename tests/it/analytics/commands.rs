@@ -3,8 +3,8 @@
 use leadhost_tests::{On, Service, until};
 use serde_json::{Value, json};
 
+use super::counting::{Counting, SLUG};
 use super::recount::{assert_all_counted, told};
-use super::world::{SLUG, World};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -17,7 +17,7 @@ leadhost_tests::on_every_store! {
 /// It counts at its start, and then only on demand.
 const SELDOM: [&str; 2] = ["--set", "analytics.refresh_seconds=86400"];
 
-async fn seldom(world: &World) -> Service {
+async fn seldom(world: &Counting) -> Service {
     let service = world.host(0, &SELDOM).await;
     until("the first round has counted", async || {
         let status = status(&service);
@@ -41,10 +41,10 @@ fn conversations(status: &Value) -> &Value {
 }
 
 async fn a_run_counts_all_earlier_commits_and_reports_it(on: On) {
-    let world = World::new(on, 1).await;
+    let world = Counting::new(on, 1).await;
     let service = seldom(&world).await;
     world.notify(&service, "note", 3).await;
-    world.settles().await;
+    world.hosts.settles().await;
     let said = service.run(&["etl", "run"]);
     assert!(said.contains("conversations as of "), "{said}");
     assert!(said.contains("tickets as of "), "{said}");
@@ -69,10 +69,10 @@ async fn a_run_counts_all_earlier_commits_and_reports_it(on: On) {
 }
 
 async fn a_rebuild_says_what_it_began_and_waits_until_it_serves(on: On) {
-    let world = World::new(on, 1).await;
+    let world = Counting::new(on, 1).await;
     let service = seldom(&world).await;
     world.notify(&service, "note", 3).await;
-    world.settles().await;
+    world.hosts.settles().await;
     let all = service.run(&["etl", "rebuild", "--wait"]);
     assert!(
         all.contains("conversations of all workspaces: the new counts are active."),
@@ -100,15 +100,15 @@ async fn a_rebuild_says_what_it_began_and_waits_until_it_serves(on: On) {
 }
 
 async fn a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild(on: On) {
-    let world = World::new(on, 1).await;
+    let world = Counting::new(on, 1).await;
     let service = seldom(&world).await;
     world.notify(&service, "before", 1).await;
-    world.settles().await;
+    world.hosts.settles().await;
     service.run(&["etl", "run"]);
     let broken = "update rollup_days set cells = 'broken'";
-    world.on.change(world.folder(0), broken).await;
+    world.hosts.on.change(world.hosts.folder(0), broken).await;
     world.notify(&service, "after", 2).await;
-    world.settles().await;
+    world.hosts.settles().await;
     for _ in 0..2 {
         let said = service.fail(&["etl", "run"]);
         assert!(
@@ -134,7 +134,7 @@ async fn a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild(o
 }
 
 async fn unknown_names_are_refused_with_a_reason(on: On) {
-    let world = World::new(on, 1).await;
+    let world = Counting::new(on, 1).await;
     let service = seldom(&world).await;
     let said = service.fail(&["etl", "rebuild", "--workspace", "nope"]);
     assert!(said.contains("no workspace `nope`"), "{said}");
@@ -142,7 +142,7 @@ async fn unknown_names_are_refused_with_a_reason(on: On) {
     let said = service.fail(&["etl", "rebuild", "--set", "deals"]);
     assert!(said.contains("no metric set `deals`"), "{said}");
     assert!(said.contains("conversations and tickets"), "{said}");
-    let answer = world.operator(&service, "POST", "/etl/rebuilds");
+    let answer = world.hosts.operator(&service, "POST", "/etl/rebuilds");
     let answer = answer
         .json(&json!({ "workspaces": ["counted"] }))
         .send()

@@ -1,11 +1,12 @@
 //! The service is killed while it counts. Afterwards everything is counted exactly once.
 
+use leadhost_tests::load::Targets;
 use leadhost_tests::{On, Service, until};
 use serde_json::{Value, json};
 
+use super::counting::{Counting, SLUG};
 use super::recount::{assert_all_counted, told};
-use super::world::{SLUG, World};
-use crate::bad_days::{gateways, size};
+use crate::bad_days::size;
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -32,46 +33,45 @@ fn lifetime(life: usize) -> usize {
 
 async fn repeated_kills_count_everything_once(on: On) {
     let kills = kills(&on);
-    let world = World::new(on, 1).await;
+    let world = Counting::new(on, 1).await;
     let mut service = world.host(0, &[]).await;
-    let targets = gateways(&[&service]);
+    let targets = Targets::gateways(&[&service]);
     let load = world.load("note", &targets, PARTNERS);
     let mut in_a_build = 0;
     for life in 0..kills {
         // Often enough that builds are killed while they are made, and while they are
         // removed.
         if life % 4 == 0 {
-            let ask = world.operator(&service, "POST", "/etl/rebuilds");
+            let ask = world.hosts.operator(&service, "POST", "/etl/rebuilds");
             ask.json(&json!({})).send().await.expect(202);
         }
         load.goes_on(lifetime(life)).await;
         service.kill();
         let unfinished = "select count(*) from rollup_builds where state <> 'serving'";
-        in_a_build += usize::from(world.count(unfinished).await > 0);
+        in_a_build += usize::from(world.hosts.count(unfinished).await > 0);
         service = world.host(0, &[]).await;
         targets.replace(0, service.address("gateway"));
     }
     load.goes_on(20).await;
     let sent = load.stop().await;
     sent.assert_well_formed();
-    world.settles().await;
+    world.hosts.settles().await;
     assert_all_counted(&world, &service).await;
     assert!(in_a_build > 0, "of {kills} lives some ended in a build");
     until("a while in which no ticket opens", async || {
         let query = "select count(*) from tickets";
-        let before = world.count(query).await;
+        let before = world.hosts.count(query).await;
         world.counted(&service).await;
         let told = tickets(&world, &service).await;
-        let is_quiet = world.count(query).await == before;
+        let is_quiet = world.hosts.count(query).await == before;
         is_quiet.then(|| assert_eq!(told, before, "tickets"))
     })
     .await;
 }
 
 /// Returns how many tickets are counted as opened.
-async fn tickets(world: &World, host: &Service) -> i64 {
-    let ask = host.ask("data", "GET", "/v1/analytics/tickets/month");
-    let ask = ask.header("authorization", &format!("Bearer {}", world.key()));
+async fn tickets(world: &Counting, host: &Service) -> i64 {
+    let ask = world.hosts.client(host, "/v1/analytics/tickets/month");
     let answer = ask.send().await.expect(200).json();
     let rows = answer["data"].as_array().expect("rows").iter();
     rows.map(|row| row["tickets_opened"].as_i64().expect("a count"))
@@ -79,15 +79,15 @@ async fn tickets(world: &World, host: &Service) -> i64 {
 }
 
 async fn a_rebuild_shows_no_empty_and_no_half_answer(on: On) {
-    let world = World::new(on, 1).await;
+    let world = Counting::new(on, 1).await;
     let service = world.host(0, &[]).await;
     world.notify(&service, "before", 60).await;
     world.counted(&service).await;
-    let load = world.load("note", &gateways(&[&service]), 2);
+    let load = world.load("note", &Targets::gateways(&[&service]), 2);
     let mut last = started(&world, &service).await;
     assert!(last >= 60, "{last} are counted");
     for _ in 0..size(4, 40) {
-        let ask = world.operator(&service, "POST", "/etl/rebuilds");
+        let ask = world.hosts.operator(&service, "POST", "/etl/rebuilds");
         let body = json!({ "workspace": SLUG, "metricSet": "conversations" });
         let begun = ask.json(&body).send().await.expect(202).json();
         assert_eq!(begun["begun"]["conversations"], 1);
@@ -101,20 +101,21 @@ async fn a_rebuild_shows_no_empty_and_no_half_answer(on: On) {
         .await;
     }
     load.stop().await.assert_well_formed();
-    world.settles().await;
+    world.hosts.settles().await;
     assert_all_counted(&world, &service).await;
 }
 
 /// Returns how many conversations a data client gets.
-async fn started(world: &World, host: &Service) -> i64 {
+async fn started(world: &Counting, host: &Service) -> i64 {
     let counted = told(world, host, "America/Sao_Paulo").await;
     counted.values().map(|counts| counts[0]).sum()
 }
 
 /// Returns the status of conversations that operators see.
-async fn conversations(world: &World, host: &Service) -> Value {
-    let status = world.operator(host, "GET", "/etl").send().await.expect(200);
-    let sets = status.json()["metricSets"].clone();
+async fn conversations(world: &Counting, host: &Service) -> Value {
+    let ask = world.hosts.operator(host, "GET", "/etl");
+    let status = ask.send().await.expect(200).json();
+    let sets = status["metricSets"].clone();
     let sets = sets.as_array().expect("a list").iter();
     let found = sets.clone().find(|set| set["metricSet"] == "conversations");
     found.expect("conversations are counted").clone()
@@ -125,7 +126,7 @@ async fn when_the_counting_host_dies_another_continues_and_no_count_goes_back() 
     let Some(on) = On::postgres().await else {
         return;
     };
-    let world = World::new(on, 2).await;
+    let world = Counting::new(on, 2).await;
     let mut first = world.host(0, &["--set", "server.name=first"]).await;
     until("the first one has counted", async || {
         let status = conversations(&world, &first).await;
@@ -133,7 +134,7 @@ async fn when_the_counting_host_dies_another_continues_and_no_count_goes_back() 
     })
     .await;
     let second = world.host(1, &["--set", "server.name=second"]).await;
-    let targets = gateways(&[&second]);
+    let targets = Targets::gateways(&[&second]);
     let load = world.load("note", &targets, 2);
     let mut last = String::new();
     let mut look = async || {
@@ -158,6 +159,6 @@ async fn when_the_counting_host_dies_another_continues_and_no_count_goes_back() 
         until("the second host continues", &mut look).await;
     }
     load.stop().await.assert_well_formed();
-    world.settles().await;
+    world.hosts.settles().await;
     assert_all_counted(&world, &second).await;
 }

@@ -3,8 +3,8 @@
 
 mod api;
 mod commands;
+mod counting;
 mod job;
 mod kills;
 mod oracle;
 mod recount;
-mod world;

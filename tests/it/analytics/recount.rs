@@ -9,7 +9,7 @@ use leadhost_tests::load::exported;
 use leadhost_tests::{Service, until};
 use serde_json::Value;
 
-use super::world::World;
+use super::counting::Counting;
 
 /// By local day, agent type, agent and source.
 pub type Counted = BTreeMap<[String; 4], [i64; 5]>;
@@ -34,9 +34,10 @@ const MEASURES: [&str; 5] = [
 pub const ZONES: [(&str, i64); 2] = [("America/Sao_Paulo", 3), ("UTC", 0)];
 
 /// Counts the exported conversations in a zone.
-pub async fn recounted(world: &World, host: &Service, hours_behind: i64) -> Counted {
+pub async fn recounted(world: &Counting, host: &Service, hours_behind: i64) -> Counted {
     let mut counted = Counted::new();
-    for row in exported(host.address("data"), world.key(), "conversations").await {
+    let (data, reader) = (host.address("data"), world.hosts.workspace_key());
+    for row in exported(data, reader, "conversations").await {
         let Some(began) = row["first_message_at"].as_str() else {
             continue;
         };
@@ -53,14 +54,13 @@ pub async fn recounted(world: &World, host: &Service, hours_behind: i64) -> Coun
 }
 
 /// Returns the counts of analytics, for some days around today.
-pub async fn told(world: &World, host: &Service, zone: &str) -> Counted {
+pub async fn told(world: &Counting, host: &Service, zone: &str) -> Counted {
     let day = |days: i64| SystemClock.now().plus(days * Micros::DAY).text()[..10].to_owned();
     let (from, to) = (day(-3), day(3));
     let target = format!(
         "/v1/analytics/conversations/day?from={from}&to={to}&tz={zone}&group_by=agent_type,agent_id,source"
     );
-    let ask = host.ask("data", "GET", &target);
-    let ask = ask.header("authorization", &format!("Bearer {}", world.key()));
+    let ask = world.hosts.client(host, &target);
     let answer = ask.send().await.expect(200).json();
     let rows = answer["data"].as_array().expect("rows").iter();
     rows.map(|row| {
@@ -84,7 +84,7 @@ fn key(day: &str, row: &Value) -> [String; 4] {
 /// Compares the counts of analytics with the recount, in every zone. The
 /// conversations keep changing meanwhile: only counts that were the same before and
 /// after are compared.
-pub async fn assert_all_counted(world: &World, host: &Service) {
+pub async fn assert_all_counted(world: &Counting, host: &Service) {
     for (zone, hours_behind) in ZONES {
         let (expect, told) = until("a while in which nothing changes", async || {
             let before = recounted(world, host, hours_behind).await;

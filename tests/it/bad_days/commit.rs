@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use leadhost_tests::load::{Sent, Unacknowledged, assert_each_once, export};
+use leadhost_tests::load::{Load, Plan, Sent, Targets, Unacknowledged, export};
 use leadhost_tests::proxy::{Cut, Proxy};
 use leadhost_tests::{Service, until};
 
-use super::{World, gateways, size};
+use super::{Outage, size};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_whose_answer_is_lost_is_acknowledged() {
@@ -18,7 +18,10 @@ async fn a_commit_whose_answer_is_lost_is_acknowledged() {
     // All of them were committed, as the mark shows.
     assert_eq!(sent.unsure, Vec::<String>::new());
     assert_eq!(world.deliveries().await, sent.attempts.len());
-    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+    world
+        .hosts
+        .assert_each_once(&host, &sent.acknowledged)
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,13 +42,19 @@ async fn a_commit_that_may_still_arrive_is_decided_only_when_it_no_longer_can() 
 }
 
 /// Sends leads through a network that cuts commits.
-async fn cut_commits(cut: Cut) -> Option<(World, Service, Sent)> {
-    let world = World::new().await?;
+async fn cut_commits(cut: Cut) -> Option<(Outage, Service, Sent)> {
+    let world = Outage::new().await?;
     let proxy = Proxy::before(world.database.url()).await;
-    let host = world
-        .host_with(0, &proxy.url(world.database.url()), &[])
-        .await;
-    let load = world.load("lead", &gateways(&[&host]), 8, Unacknowledged::Next);
+    let url = proxy.url(world.database.url());
+    let host = world.hosts.start_with(0, &["--store-url", &url]).await;
+    let load = Load::start(Plan {
+        targets: Targets::gateways(&[&host]),
+        what: world.leads(),
+        name: "lead".to_owned(),
+        senders: 8,
+        unacknowledged: Unacknowledged::Next,
+        first: Vec::new(),
+    });
     load.reaches(50).await;
     proxy.cut_commits(cut, 3);
     let wanted = size(25, 500);
@@ -59,15 +68,15 @@ async fn cut_commits(cut: Cut) -> Option<(World, Service, Sent)> {
     sent.assert_well_formed();
     drop(host);
     // The host that checks afterwards has a healthy network.
-    let host = world.host().await;
+    let host = world.hosts.start(0).await;
     Some((world, host, sent))
 }
 
 /// Checks that every acknowledged lead is stored exactly once and no refused
 /// lead is.
-async fn told_the_truth(world: &World, host: &Service, sent: &Sent) {
-    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
-    let there: BTreeSet<_> = export(host.address("data"), world.key())
+async fn told_the_truth(world: &Outage, host: &Service, sent: &Sent) {
+    world.hosts.assert_each_once(host, &sent.acknowledged).await;
+    let there: BTreeSet<_> = export(host.address("data"), world.hosts.workspace_key())
         .await
         .into_keys()
         .collect();

@@ -13,11 +13,11 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::RETRY_AFTER;
 use hyper_util::rt::TokioIo;
-use leadhost_tests::load::{Unacknowledged, assert_each_once};
+use leadhost_tests::load::Targets;
 use leadhost_tests::proxy::Proxy;
 use tokio::net::TcpStream;
 
-use super::{MORE, World, becomes_ready, gateways, is_long, lasts, size};
+use super::{MORE, Outage, becomes_ready, is_long, lasts, size};
 
 const CLIENTS: usize = 1_000;
 
@@ -37,16 +37,16 @@ const PART: usize = 2;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_clients_are_served_or_asked_to_retry() {
-    let Some(world) = World::new().await else {
+    let Some(world) = Outage::new().await else {
         return;
     };
     let proxy = Proxy::before(world.database.url()).await;
     let url = proxy.url(world.database.url());
-    let host = world.host_with(0, &url, &[]).await;
+    let host = world.hosts.start_with(0, &["--store-url", &url]).await;
     // The request takes time in the database, but no processor time of this
     // machine.
     proxy.delay(Duration::from_millis(10));
-    let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
+    let load = world.load("lead", &Targets::gateways(&[&host]), 16);
     load.reaches(100).await;
 
     let before = load.acknowledged();
@@ -80,7 +80,10 @@ async fn a_thousand_clients_are_served_or_asked_to_retry() {
     let sent = load.stop().await;
     sent.assert_well_formed();
     becomes_ready(&host).await;
-    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+    world
+        .hosts
+        .assert_each_once(&host, &sent.acknowledged)
+        .await;
 }
 
 /// The answers to many clients within the same time.
@@ -114,8 +117,8 @@ impl fmt::Debug for Heard {
     }
 }
 
-async fn crowd(world: &World, to: SocketAddr, clients: usize) -> Heard {
-    let key = world.keys["partnerKey"].as_str().expect("a key");
+async fn crowd(world: &Outage, to: SocketAddr, clients: usize) -> Heard {
+    let key = world.hosts.partner_key();
     let ended = Arc::new(AtomicBool::new(false));
     let clients: Vec<_> = (0..clients)
         .map(|number| tokio::spawn(client(to, key.to_owned(), number, Arc::clone(&ended))))

@@ -3,16 +3,16 @@
 
 use std::time::{Duration, Instant};
 
-use leadhost_tests::load::{Unacknowledged, assert_each_once};
+use leadhost_tests::load::Targets;
 use leadhost_tests::proxy::Proxy;
 
-use super::{World, gateways, is_long, size};
+use super::{Outage, is_long, size};
 
 const SENDERS: usize = 48;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn over_a_slow_network_leads_share_their_commits() {
-    let Some(world) = World::new().await else {
+    let Some(world) = Outage::new().await else {
         return;
     };
     let proxy = Proxy::before(world.database.url()).await;
@@ -20,9 +20,9 @@ async fn over_a_slow_network_leads_share_their_commits() {
     for one_way in [25, 100] {
         // The host starts over the same network, and opens every connection over it.
         proxy.delay(Duration::from_millis(one_way));
-        let host = world.host_with(0, &url, &[]).await;
+        let host = world.hosts.start_with(0, &["--store-url", &url]).await;
         let name = format!("lead-{one_way}");
-        let load = world.load(&name, &gateways(&[&host]), SENDERS, Unacknowledged::Again);
+        let load = world.load(&name, &Targets::gateways(&[&host]), SENDERS);
         let (since, commits) = (Instant::now(), proxy.commits());
         let leads = SENDERS * size(3, 30);
         load.reaches(leads).await;
@@ -46,6 +46,9 @@ async fn over_a_slow_network_leads_share_their_commits() {
             "{leads} leads took {commits} commits and {took:?}"
         );
         proxy.delay(Duration::ZERO);
-        assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+        world
+            .hosts
+            .assert_each_once(&host, &sent.acknowledged)
+            .await;
     }
 }

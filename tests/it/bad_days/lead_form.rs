@@ -5,19 +5,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyper::Method;
 use leadhost_tests::Ask;
+use leadhost_tests::components::component;
 use serde_json::{Value, json};
 
-use super::World;
-
-pub const CONVERTER: &str = "converter-meta-lead-ads";
+use super::Outage;
 
 const SECRET: &str = "double-app-secret";
 const TOKEN: &str = "double-page-token";
 const PAGE: &str = "700000000000001";
 
-/// A connection whose leads are fetched from this far end.
-pub fn connection(far_end: SocketAddr) -> String {
-    format!(
+/// Two hosts with a connection whose leads are fetched from this far end.
+pub async fn outage(far_end: SocketAddr) -> Option<Outage> {
+    let form = format!(
         r#"
 [[connections]]
 name = "form"
@@ -29,7 +28,9 @@ allow = [{{ url = "http://{far_end}", private = true }}]
 routes = {{ page-id = "{PAGE}" }}
 secrets = {{ app-secret = "{SECRET}", "page-token/{PAGE}" = "{TOKEN}" }}
 "#
-    )
+    );
+    let converter = component("plugins/converter-meta-lead-ads.wasm");
+    Outage::with(|hosts| hosts.count(2).component(converter).workspace(&form)).await
 }
 
 /// The sender of such a connection.
@@ -39,10 +40,9 @@ pub struct LeadForm {
 }
 
 impl LeadForm {
-    pub fn new(world: &World) -> Self {
-        let connection = world.keys["connections"]["form"].as_str();
+    pub fn new(world: &Outage) -> Self {
         Self {
-            path: format!("/ingest-lead/{}", connection.expect("a connection")),
+            path: world.hosts.ingest("form"),
             next: AtomicU64::new(0),
         }
     }

@@ -3,22 +3,22 @@
 
 use std::time::Duration;
 
-use leadhost_tests::load::{Unacknowledged, assert_each_once};
+use leadhost_tests::load::Targets;
 use leadhost_tests::proxy::Proxy;
 use leadhost_tests::until;
 
-use super::{World, becomes_ready, gateways, lasts, size};
+use super::{Outage, becomes_ready, lasts, size};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn resets_silence_and_refused_connections_lose_no_acknowledged_lead() {
-    let Some(world) = World::new().await else {
+    let Some(world) = Outage::new().await else {
         return;
     };
     let proxy = Proxy::before(world.database.url()).await;
     let url = proxy.url(world.database.url());
-    let flags = ["--set", "server.answer_seconds=5"];
-    let host = world.host_with(0, &url, &flags).await;
-    let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
+    let flags = ["--store-url", &url, "--set", "server.answer_seconds=5"];
+    let host = world.hosts.start_with(0, &flags).await;
+    let load = world.load("lead", &Targets::gateways(&[&host]), 16);
     load.reaches(200).await;
 
     for _ in 0..size(20, 300) {
@@ -50,7 +50,10 @@ async fn resets_silence_and_refused_connections_lose_no_acknowledged_lead() {
     let sent = load.stop().await;
     sent.assert_well_formed();
     becomes_ready(&host).await;
-    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+    world
+        .hosts
+        .assert_each_once(&host, &sent.acknowledged)
+        .await;
     let figure = format!(
         "{} resets of all connections, {} silences, 1 closed door: {} leads acknowledged, 0 lost, 0 twice, no request longer than {:.1} s of 5 allowed",
         size(20, 300),

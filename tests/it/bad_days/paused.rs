@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
-use leadhost_tests::load::{Follower, Unacknowledged, assert_each_once, export};
+use leadhost_tests::load::{Follower, Targets, export};
 use leadhost_tests::until;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::lead_form::{self, LeadForm};
-use super::{World, gateways, is_long, lasts};
+use super::{is_long, lasts};
 
 /// The fetches that a host holds: half of `worker.concurrency` for one connection.
 const IN_HAND: usize = 4;
@@ -34,17 +34,17 @@ const FLAGS: [&str; 6] = [
 async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
     let door = Door::before(double.address()).await;
-    let form = lead_form::connection(door.address);
-    let Some(world) = World::with(2, &form, &[lead_form::CONVERTER]).await else {
+    let Some(world) = lead_form::outage(door.address).await else {
         return;
     };
-    let url = world.database.url();
-    let sleeper = world.host_with(0, url, &FLAGS).await;
-    let other = world.host_with(1, url, &FLAGS).await;
+    let hosts = &world.hosts;
+    let key = hosts.workspace_key();
+    let sleeper = hosts.start_with(0, &FLAGS).await;
+    let other = hosts.start_with(1, &FLAGS).await;
     let data = other.address("data");
-    let gateways = gateways(&[&sleeper, &other]);
-    let follower = Follower::start(gateways.clone(), world.key());
-    let load = world.load("lead", &gateways, 8, Unacknowledged::Again);
+    let gateways = Targets::gateways(&[&sleeper, &other]);
+    let follower = Follower::start(gateways.clone(), key);
+    let load = world.load("lead", &gateways, 8);
     load.reaches(50).await;
     let announced = LeadForm::new(&world)
         .announce(other.address("gateway"), 20)
@@ -59,7 +59,7 @@ async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     sleeper.freeze();
     door.open();
     until("the other host does all the work", async || {
-        let there = export(data, world.key()).await;
+        let there = export(data, key).await;
         announced
             .iter()
             .all(|id| there.contains_key(id))
@@ -73,8 +73,8 @@ async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     let rows = "select coalesce(bit_xor(hashtextextended(id::text || cursor_us, 0)), 0)
         from leadhost.deals where external_id like '44%'";
     let answers = "select count(*) from leadhost.answers";
-    let before = world.count(rows).await;
-    assert_eq!(world.count(answers).await, 20, "each was answered once");
+    let before = hosts.count(rows).await;
+    assert_eq!(hosts.count(answers).await, 20, "each was answered once");
 
     sleeper.thaw();
     until("the sleeper has let go of its fetches", async || {
@@ -86,10 +86,10 @@ async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     let sent = load.stop().await;
     sent.assert_well_formed();
     let all: BTreeSet<_> = sent.acknowledged.union(&announced).cloned().collect();
-    assert_each_once(sleeper.address("data"), world.key(), &all).await;
-    assert_eq!(world.count(rows).await, before, "no row was written again");
-    assert_eq!(world.count(answers).await, 20, "no answer was kept twice");
-    follower.assert_saw_all(data, world.key()).await;
+    hosts.assert_each_once(&sleeper, &all).await;
+    assert_eq!(hosts.count(rows).await, before, "no row was written again");
+    assert_eq!(hosts.count(answers).await, 20, "no answer was kept twice");
+    follower.assert_saw_all(data, key).await;
 }
 
 /// A door in front of a far end: callers wait until it is opened.

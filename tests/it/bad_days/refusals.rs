@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::Output;
 
 use leadhost_tests::postgres;
-use leadhost_tests::service::leadhost;
+use leadhost_tests::service::{Service, leadhost};
 use sqlx::Executor as _;
 use url::Url;
 
-use super::serve;
+use super::FLAGS;
 
 const PASSWORD: &str = "hidden-hunter";
 
@@ -97,7 +97,8 @@ async fn a_database_of_a_newer_version_is_left_alone() {
     };
     let database = server.database().await;
     let folder = tempfile::tempdir().expect("a folder");
-    assert!(serve(database.url(), folder.path(), &[]).await.stop());
+    let flags = [&["--store-url", database.url()], &FLAGS[..]].concat();
+    assert!(Service::start(folder.path(), &flags).stop());
     let mut connection = database.connect().await;
     connection
         .execute("insert into leadhost.schema_versions (version) values (9999)")

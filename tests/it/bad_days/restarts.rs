@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use leadhost_tests::load::{Unacknowledged, assert_each_once};
+use leadhost_tests::load::Targets;
 use leadhost_tests::postgres::Shutdown;
 
-use super::{World, becomes_ready, gateways, is_long, size};
+use super::{Outage, becomes_ready, is_long, size};
 
 /// From the restart of the server to the first acknowledgement of a lead that was sent
 /// after it.
@@ -17,11 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_restarts_repeatedly_costs_no_lead_and_no_connection() {
-    let Some(world) = World::new().await else {
+    let Some(world) = Outage::new().await else {
         return;
     };
-    let host = world.host().await;
-    let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
+    let host = world.hosts.start(0).await;
+    let load = world.load("lead", &Targets::gateways(&[&host]), 16);
     let mut returns = Vec::new();
     for round in 0..size(4, 30) {
         load.goes_on(150).await;
@@ -51,7 +51,10 @@ async fn a_server_that_restarts_repeatedly_costs_no_lead_and_no_connection() {
     let connections = world.connections().await;
     // The connections of the pool, and some others: the listener's, and that of the jobs.
     assert!(connections <= 6 + 4, "{connections} connections are open");
-    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+    world
+        .hosts
+        .assert_each_once(&host, &sent.acknowledged)
+        .await;
     let figure = format!(
         "{} restarts of the server, every second one without a shutdown: {} leads acknowledged, 0 lost, 0 twice; the first acknowledgement at most {:.1} s after the server returned",
         returns.len(),

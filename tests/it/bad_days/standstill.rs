@@ -5,11 +5,11 @@
 use std::time::{Duration, Instant};
 
 use leadhost_tests::Service;
-use leadhost_tests::load::{Load, Unacknowledged, assert_each_once};
+use leadhost_tests::load::{Load, Targets};
 use leadhost_tests::postgres::signal;
 use rustix::process::Signal;
 
-use super::{MORE, World, becomes_ready, gateways, is_long, lasts};
+use super::{MORE, Outage, becomes_ready, is_long, lasts};
 
 /// The host's own deadline for an answer.
 const ANSWER: [&str; 2] = ["--set", "server.answer_seconds=5"];
@@ -22,11 +22,11 @@ fn latest() -> Duration {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_whole_server_stands_still_requests_end_in_time() {
-    let Some(world) = World::new().await else {
+    let Some(world) = Outage::new().await else {
         return;
     };
-    let host = world.host_with(0, world.database.url(), &ANSWER).await;
-    let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
+    let host = world.hosts.start_with(0, &ANSWER).await;
+    let load = world.load("lead", &Targets::gateways(&[&host]), 16);
     load.reaches(500).await;
     let idle = host.memory();
 
@@ -43,13 +43,15 @@ async fn while_the_whole_server_stands_still_requests_end_in_time() {
 /// plays no part.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stands_still_is_noticed_before_a_requests_deadline() {
-    let Some(world) = World::new().await else {
+    let Some(world) = Outage::new().await else {
         return;
     };
-    let host = world.host().await;
+    let host = world.hosts.start(0).await;
     world.server.freeze();
     for _ in 0..3 {
-        let lead = host.ask("gateway", "POST", &world.path()).body("{}");
+        let lead = host
+            .ask("gateway", "POST", &world.hosts.ingest("portal"))
+            .body("{}");
         let refused = lead.send().await;
         assert_eq!(refused.status, 503, "{}", refused.text());
         assert_ne!(refused.header("retry-after"), "");
@@ -63,11 +65,11 @@ async fn a_server_that_stands_still_is_noticed_before_a_requests_deadline() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_stand_still_are_given_up_for_new_ones() {
-    let Some(world) = World::new().await else {
+    let Some(world) = Outage::new().await else {
         return;
     };
-    let host = world.host_with(0, world.database.url(), &ANSWER).await;
-    let load = world.load("lead", &gateways(&[&host]), 16, Unacknowledged::Again);
+    let host = world.hosts.start_with(0, &ANSWER).await;
+    let load = world.load("lead", &Targets::gateways(&[&host]), 16);
     load.reaches(500).await;
 
     // In the middle of their work: they keep their locks.
@@ -92,13 +94,13 @@ async fn refused_in_time(load: &Load, host: &Service, idle: u64) {
 }
 
 /// Checks what must hold after the fault.
-async fn goes_on(world: &World, host: &Service, load: Load, fault: &str) {
+async fn goes_on(world: &Outage, host: &Service, load: Load, fault: &str) {
     load.goes_on(500).await;
     let sent = load.stop().await;
     sent.assert_well_formed();
     assert!(sent.slowest() < latest(), "{:?}", sent.slowest());
     becomes_ready(host).await;
-    assert_each_once(host.address("data"), world.key(), &sent.acknowledged).await;
+    world.hosts.assert_each_once(host, &sent.acknowledged).await;
     let figure = format!(
         "{fault} for {} s: no request longer than {:.1} s of 5 allowed, {} leads acknowledged, 0 lost, 0 twice",
         if is_long() { 30 } else { 9 },

@@ -7,11 +7,9 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use leadhost_tests::{Answer, On, Service, figures, until};
+use leadhost_tests::{Answer, Hosts, On, Service, figures, until};
 use serde_json::Value;
 use tokio::runtime::Handle;
-
-use crate::crash::{address, prepare_on, start_on};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -28,18 +26,18 @@ const LATEST: Duration = Duration::from_secs(60);
 const MOST: u64 = 256 << 20;
 
 async fn hostile_json_harms_neither_the_host_nor_other_senders(on: On) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare_on(&on, folder.path()).await;
-    let service = start_on(&on, folder.path(), &[]).await;
+    let hosts = Hosts::portal(on).apply().await;
+    let service = hosts.start(0).await;
+    let partner = hosts.partner_key();
     let bombs = bombs();
-    let ingest = address(&keys);
+    let ingest = hosts.ingest("portal");
     let targets = [ingest.as_str(), "/deal", "/send-notification"];
     let act = || {
         Handle::current().block_on(async {
             let mut heard = Heard::default();
             for target in targets {
                 for (name, bomb) in &bombs {
-                    heard.add(name, one(&service, &keys, target, bomb).await);
+                    heard.add(name, one(&service, partner, target, bomb).await);
                 }
             }
             heard
@@ -76,7 +74,7 @@ async fn hostile_json_harms_neither_the_host_nor_other_senders(on: On) {
         heard.slowest.1,
         memory >> 20
     );
-    figures::tell("bombs", Some(&on), None, &figure);
+    figures::tell("bombs", Some(&hosts.on), None, &figure);
 }
 
 struct Bomb {
@@ -176,11 +174,10 @@ fn zipped() -> Vec<u8> {
 /// still being sent.
 async fn one(
     service: &Service,
-    keys: &Value,
+    partner: &str,
     target: &str,
     bomb: &Bomb,
 ) -> (Option<Answer>, Duration) {
-    let partner = keys["partnerKey"].as_str().expect("a key");
     let mut ask = service
         .ask("gateway", "POST", target)
         .header("content-type", "application/json")

@@ -5,14 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use leadhost_tests::load::{
-    Follower, Load, Plan, Targets, Unacknowledged, What, assert_each_once, exported,
-};
+use leadhost_tests::load::{Follower, Load, Targets, What, exported};
 use leadhost_tests::program::{binary, preloaded};
-use leadhost_tests::{On, figures};
-
-use super::{key, start_as};
-use crate::crash::{address, prepare_on};
+use leadhost_tests::{Hosts, On, figures};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -27,8 +22,8 @@ const SET_CLOCK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/it/faults/clock.c"
 
 async fn clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row(on: On) {
     let steps = figures::size("LEADHOST_CLOCK_STEPS", 4);
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare_on(&on, folder.path()).await;
+    let hosts = Hosts::portal(on).apply().await;
+    let key = hosts.workspace_key();
     let tools = tempfile::tempdir().expect("a folder");
     let library = preloaded(tools.path(), SET_CLOCK);
     let ahead = tools.path().join("ahead");
@@ -36,31 +31,25 @@ async fn clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row(on: On) {
     program
         .env("LD_PRELOAD", library)
         .env("CLOCK_AHEAD", &ahead);
-    let service = start_as(program, &on, folder.path(), &[]).await;
-    let targets = Targets::new([service.address("gateway")]);
-    let follower = Follower::start(Targets::new([service.address("data")]), key(&keys));
-    let load = Load::start(Plan {
-        targets,
-        what: What::Leads(address(&keys)),
-        name: "step".to_owned(),
-        senders: SENDERS,
-        unacknowledged: Unacknowledged::Again,
-        first: Vec::new(),
-    });
+    let service = hosts.start_as(0, program, &[]).await;
+    let targets = Targets::gateways(&[&service]);
+    let follower = Follower::start(Targets::new([service.address("data")]), key);
+    let leads = What::Leads(hosts.ingest("portal"));
+    let load = Load::until_acknowledged("step", &targets, SENDERS, leads);
     load.reaches(100).await;
     for step in 0..steps {
         // Ahead, back, behind, back.
         let hours = [1, 0, -1, 0][step % 4];
-        turn(&on, &ahead, hours * HOUR).await;
+        turn(&hosts.on, &ahead, hours * HOUR).await;
         load.goes_on(100).await;
     }
     let sent = load.stop().await;
     sent.assert_well_formed();
     let data = service.address("data");
-    assert_each_once(data, key(&keys), &sent.acknowledged).await;
-    follower.assert_saw_all(data, key(&keys)).await;
+    hosts.assert_each_once(&service, &sent.acknowledged).await;
+    follower.assert_saw_all(data, key).await;
     // Checks that the clocks really jumped.
-    let span = span(&exported(data, key(&keys), "deals").await);
+    let span = span(&exported(data, key, "deals").await);
     assert!(
         span >= Duration::from_secs(3_500),
         "{span:?} from the first stamp to the last"
@@ -71,7 +60,7 @@ async fn clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row(on: On) {
         sent.acknowledged.len(),
         sent.longest_pause().as_secs_f64()
     );
-    figures::tell("clock", Some(&on), None, &figure);
+    figures::tell("clock", Some(&hosts.on), None, &figure);
 }
 
 async fn turn(on: &On, ahead: &Path, seconds: i64) {

@@ -11,11 +11,9 @@ mod soak;
 mod sync;
 mod upgrade;
 
-use std::path::Path;
 use std::process::Command;
 
 use leadhost_tests::program::binary;
-use leadhost_tests::{On, Service};
 
 /// The program, started by a shell that first runs this.
 fn after(preparation: &str) -> Command {
@@ -24,14 +22,4 @@ fn after(preparation: &str) -> Command {
         .args(["-c", &format!("{preparation} && exec \"$0\" \"$@\"")])
         .arg(binary());
     shell
-}
-
-/// Starts a service, without blocking the threads of the test.
-async fn start_as(program: Command, on: &On, folder: &Path, flags: &[&str]) -> Service {
-    tokio::task::block_in_place(|| Service::start_as(program, on, folder, flags))
-}
-
-/// A data client's key.
-fn key(keys: &serde_json::Value) -> &str {
-    keys["workspaceKey"].as_str().expect("a key")
 }

@@ -9,17 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use leadhost_tests::load::{Caller, Load, Plan, Targets, Unacknowledged, What, assert_each_once};
+use leadhost_tests::load::{Caller, Load, Targets, What};
 use leadhost_tests::program::binary;
 use leadhost_tests::service::memory_of;
-use leadhost_tests::{On, figures};
+use leadhost_tests::{Hosts, On, figures};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
-
-use super::{key, start_as};
-use crate::crash::{address, prepare_on};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -80,12 +77,11 @@ async fn a_host_withstands_three_times_its_capacity(on: On) {
     let files = getrlimit(Resource::Nofile).current.unwrap_or(MOST_FILES);
     let sockets = usize::try_from(files.min(MOST_FILES).saturating_sub(OWN_FILES) / 2);
     let sockets = Arc::new(Semaphore::new(sockets.unwrap_or_default()));
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare_on(&on, folder.path()).await;
+    let hosts = Hosts::portal(on).apply().await;
     let (program, own) = apart(seconds);
-    let service = start_as(program, &on, folder.path(), &[]).await;
+    let service = hosts.start_as(0, program, &[]).await;
     let to = service.address("gateway");
-    let path = address(&keys);
+    let path = hosts.ingest("portal");
     let senders = Senders {
         to,
         what: Arc::new(What::Leads(path.clone())),
@@ -105,7 +101,7 @@ async fn a_host_withstands_three_times_its_capacity(on: On) {
         (calm, storm, recovery, idle, most, acknowledged)
     });
     let (calm, storm, recovery, idle, most, acknowledged) = measured.await;
-    assert_each_once(service.address("data"), key(&keys), &acknowledged).await;
+    hosts.assert_each_once(&service, &acknowledged).await;
     assert_eq!(storm.wrong, [""; 0], "answers that break the interface");
     if storm.late * 100 > storm.offered * TOO_MANY_LATE {
         eprintln!(
@@ -134,7 +130,7 @@ async fn a_host_withstands_three_times_its_capacity(on: On) {
             None => "the senders run on the same processor",
         }
     );
-    figures::tell("overload", Some(&on), None, &figure);
+    figures::tell("overload", Some(&hosts.on), None, &figure);
     assert!(storm.taken > 0, "{figure}");
     assert!(recovery < LATEST_RECOVERY, "{figure}");
 }
@@ -193,14 +189,9 @@ async fn capacity(
     let mut best: Option<Calm> = None;
     let mut senders = FEWEST;
     loop {
-        let load = Load::start(Plan {
-            targets: Targets::new([to]),
-            what: What::Leads(path.to_owned()),
-            name: format!("calm-{senders}"),
-            senders,
-            unacknowledged: Unacknowledged::Again,
-            first: Vec::new(),
-        });
+        let (name, targets) = (format!("calm-{senders}"), Targets::new([to]));
+        let leads = What::Leads(path.to_owned());
+        let load = Load::until_acknowledged(&name, &targets, senders, leads);
         // The first leads only warm the host up.
         load.reaches(500).await;
         let (before, begun) = (load.acknowledged(), Instant::now());

@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leadhost_tests::guests::Variant;
-use leadhost_tests::load::{Follower, Load, Plan, Targets, Unacknowledged, What, assert_each_once};
-use leadhost_tests::{On, Service, figures, until};
+use leadhost_tests::load::{Follower, Load, Targets, What};
+use leadhost_tests::{Hosts, On, Service, figures, until};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::{after, key, start_as};
-use crate::crash::{WORKSPACE, address, applied_with, portal, prepare_on};
+use super::after;
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -21,25 +20,18 @@ leadhost_tests::on_every_store! {
 
 const SENDERS: usize = 16;
 
-fn load(service: &Service, keys: &Value) -> Load {
-    Load::start(Plan {
-        targets: Targets::new([service.address("gateway")]),
-        what: What::Leads(address(keys)),
-        name: "lead".to_owned(),
-        senders: SENDERS,
-        unacknowledged: Unacknowledged::Again,
-        first: Vec::new(),
-    })
+fn load(hosts: &Hosts, service: &Service) -> Load {
+    let leads = What::Leads(hosts.ingest("portal"));
+    Load::until_acknowledged("lead", &Targets::gateways(&[service]), SENDERS, leads)
 }
 
 /// More connections than file descriptors.
 const CROWD: usize = 800;
 
 async fn with_256_files_idle_connections_make_room_and_leads_are_still_accepted(on: On) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare_on(&on, folder.path()).await;
-    let service = start_as(after("ulimit -n 256"), &on, folder.path(), &[]).await;
-    let load = load(&service, &keys);
+    let hosts = Hosts::portal(on).apply().await;
+    let service = hosts.start_as(0, after("ulimit -n 256"), &[]).await;
+    let load = load(&hosts, &service);
     load.reaches(100).await;
     let mut crowd = Vec::new();
     for number in 0..CROWD {
@@ -61,8 +53,7 @@ async fn with_256_files_idle_connections_make_room_and_leads_are_still_accepted(
     live.expect(200);
     let sent = load.stop().await;
     sent.assert_well_formed();
-    let data = service.address("data");
-    assert_each_once(data, key(&keys), &sent.acknowledged).await;
+    hosts.assert_each_once(&service, &sent.acknowledged).await;
     let metrics = service.ask("admin", "GET", "/metrics").send().await;
     let away = number_of(
         metrics.expect(200).text(),
@@ -74,7 +65,7 @@ async fn with_256_files_idle_connections_make_room_and_leads_are_still_accepted(
         sent.acknowledged.len(),
         sent.longest_pause().as_secs_f64()
     );
-    figures::tell("files", Some(&on), None, &figure);
+    figures::tell("files", Some(&hosts.on), None, &figure);
 }
 
 fn number_of(metrics: &str, name: &str) -> u64 {
@@ -100,20 +91,17 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
         );
         return;
     };
-    let folder = tempfile::tempdir().expect("a folder");
     let anybody = Variant {
         check: "",
         ..Variant::default()
     };
-    let plugins = [portal(), anybody.component()];
-    let plugins: Vec<&[u8]> = plugins.iter().map(Vec::as_slice).collect();
-    let mut file = WORKSPACE.to_owned();
+    let mut hosts = Hosts::portal(on).component(anybody.component());
     for number in 0..HEAVY {
-        file.push_str(&format!(
+        hosts = hosts.workspace(&format!(
             "\n[[connections]]\nname = \"heavy-{number}\"\npartner = \"crm\"\nplugin = \"misbehave\"\nconfig = {{ do = \"touch\", size = 95 }}\n"
         ));
     }
-    let keys = applied_with(&on, folder.path(), &plugins, &file).await;
+    let hosts = hosts.apply().await;
     let join = format!("echo $$ > {}", group.processes().display());
     let flags = [
         "--set",
@@ -121,17 +109,16 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
         "--set",
         "plugins.deadline_ms=2000",
     ];
-    let service = start_as(after(&join), &on, folder.path(), &flags).await;
-    let load = load(&service, &keys);
+    let service = hosts.start_as(0, after(&join), &flags).await;
+    let load = load(&hosts, &service);
     let data = service.address("data");
-    let follower = Follower::start(Targets::new([data]), key(&keys));
+    let follower = Follower::start(Targets::new([data]), hosts.workspace_key());
     load.reaches(100).await;
 
-    let large = large(&service, &address(&keys));
+    let large = large(&service, &hosts.ingest("portal"));
     let mut heavy = 0;
     for number in 0..HEAVY {
-        let connection = keys["connections"][format!("heavy-{number}")].as_str();
-        let path = format!("/ingest-lead/{}", connection.expect("a connection"));
+        let path = hosts.ingest(&format!("heavy-{number}"));
         for _ in 0..2 {
             let told = service.ask("gateway", "POST", &path).body("{}");
             let told = told.try_send().await;
@@ -174,8 +161,8 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
             .map_or(0, Vec::len);
     }
     assert_eq!(kept, heavy, "every acknowledged delivery is kept");
-    assert_each_once(data, key(&keys), &sent.acknowledged).await;
-    follower.assert_saw_all(data, key(&keys)).await;
+    hosts.assert_each_once(&service, &sent.acknowledged).await;
+    follower.assert_saw_all(data, hosts.workspace_key()).await;
     let most = group.most();
     assert!(service.stop());
     let figure = format!(
@@ -183,7 +170,7 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
         sent.acknowledged.len(),
         most / 1_000_000
     );
-    figures::tell("memory", Some(&on), None, &figure);
+    figures::tell("memory", Some(&hosts.on), None, &figure);
 }
 
 fn large(service: &Service, path: &str) -> Vec<tokio::task::JoinHandle<Option<u16>>> {

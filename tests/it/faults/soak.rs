@@ -2,11 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use leadhost_tests::load::{Follower, Load, Plan, Targets, Unacknowledged, What, assert_each_once};
-use leadhost_tests::{On, figures};
-
-use super::key;
-use crate::crash::{address, prepare_on, start_on};
+use leadhost_tests::load::{Follower, Load, Targets, What};
+use leadhost_tests::{Hosts, On, figures};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -25,18 +22,12 @@ async fn under_load_for_long_nothing_fails_and_memory_does_not_grow(on: On) {
         // The second store gets a share of the run.
         On::Postgres(_) => seconds.div_ceil(2),
     };
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare_on(&on, folder.path()).await;
-    let service = start_on(&on, folder.path(), &[]).await;
-    let follower = Follower::start(Targets::new([service.address("data")]), key(&keys));
-    let load = Load::start(Plan {
-        targets: Targets::new([service.address("gateway")]),
-        what: What::Leads(address(&keys)),
-        name: "lead".to_owned(),
-        senders: SENDERS,
-        unacknowledged: Unacknowledged::Again,
-        first: Vec::new(),
-    });
+    let hosts = Hosts::portal(on).apply().await;
+    let (service, key) = (hosts.start(0).await, hosts.workspace_key());
+    let follower = Follower::start(Targets::new([service.address("data")]), key);
+    let targets = Targets::gateways(&[&service]);
+    let leads = What::Leads(hosts.ingest("portal"));
+    let load = Load::until_acknowledged("lead", &targets, SENDERS, leads);
     load.reaches(WARM).await;
     let (warm, memory, begun) = (load.acknowledged(), service.memory(), Instant::now());
     tokio::time::sleep(Duration::from_secs(seconds as u64)).await;
@@ -49,9 +40,8 @@ async fn under_load_for_long_nothing_fails_and_memory_does_not_grow(on: On) {
         .iter()
         .filter(|attempt| attempt.status != Some(200));
     assert_eq!(failed.count(), 0, "requests that were not acknowledged");
-    let data = service.address("data");
-    assert_each_once(data, key(&keys), &sent.acknowledged).await;
-    follower.assert_saw_all(data, key(&keys)).await;
+    hosts.assert_each_once(&service, &sent.acknowledged).await;
+    follower.assert_saw_all(service.address("data"), key).await;
     let complaints = service.complaints();
     assert!(complaints.is_empty(), "{complaints}");
     assert!(
@@ -64,6 +54,6 @@ async fn under_load_for_long_nothing_fails_and_memory_does_not_grow(on: On) {
         memory >> 20,
         after >> 20
     );
-    figures::tell("soak", Some(&on), None, &figure);
+    figures::tell("soak", Some(&hosts.on), None, &figure);
     assert!(service.stop());
 }

@@ -11,10 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leadhost_tests::load::post;
 use leadhost_tests::program::{binary, preloaded};
-use leadhost_tests::{On, figures, until};
-
-use super::start_as;
-use crate::crash::{address, prepare};
+use leadhost_tests::{Hosts, On, figures, until};
 
 const SENDERS: usize = 16;
 
@@ -72,9 +69,8 @@ async fn watched(count: usize, preload: Option<&Path>) -> Option<Seen> {
         );
         return None;
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = prepare(folder.path()).await;
-    let path: Arc<str> = address(&keys).into();
+    let hosts = Hosts::portal(On::Sqlite).apply().await;
+    let path: Arc<str> = hosts.ingest("portal").into();
     let tools = tempfile::tempdir().expect("a folder");
     let calls = tools.path().join("calls");
     let mut program = Command::new("strace");
@@ -87,7 +83,7 @@ async fn watched(count: usize, preload: Option<&Path>) -> Option<Seen> {
         program.arg(format!("LD_PRELOAD={}", library.display()));
     }
     program.arg(binary());
-    let service = start_as(program, &On::Sqlite, folder.path(), &[]).await;
+    let service = hosts.start_as(0, program, &[]).await;
     let to = service.address("gateway");
     let next = Arc::new(AtomicUsize::new(0));
     let senders: Vec<_> = (0..SENDERS)

@@ -3,10 +3,9 @@
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::limits;
 use leadhost::pipeline::replay::{self, ReplayOptions};
-use leadhost_tests::{Host, On, guests};
+use leadhost_tests::{Host, Hosts, On, guests};
 
 use super::harm;
-use crate::crash;
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -66,11 +65,14 @@ config = { do = "leads", size = 1500 }
 "#;
 
 async fn a_large_delivery_that_is_killed_half_way_brings_each_lead_once(on: On) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = crash::applied_on(&on, folder.path(), &guests::misbehave(), WORKSPACE).await;
-    let path = crash::address(&keys);
-    let flags = ["--set", "worker.lease_seconds=8"];
-    let mut service = crash::start_on(&on, folder.path(), &flags).await;
+    let hosts = Hosts::on(on)
+        .component(guests::misbehave())
+        .workspace(WORKSPACE)
+        .flags(&["--set", "worker.lease_seconds=8"])
+        .apply()
+        .await;
+    let path = hosts.ingest("portal");
+    let mut service = hosts.start(0).await;
     let answer = service
         .ask("gateway", "POST", &path)
         .send()
@@ -80,20 +82,20 @@ async fn a_large_delivery_that_is_killed_half_way_brings_each_lead_once(on: On) 
     let items = "select count(*) from items";
     for least in [1, 150, 500] {
         leadhost_tests::until("some of it is there", async || {
-            (on.count(folder.path(), items).await >= least).then_some(())
+            (hosts.count(items).await >= least).then_some(())
         })
         .await;
         service.kill();
-        assert!(on.count(folder.path(), items).await < 1_500);
-        service = crash::start_on(&on, folder.path(), &flags).await;
+        assert!(hosts.count(items).await < 1_500);
+        service = hosts.start(0).await;
     }
     let done = "select count(*) from deliveries where status = 'converted'";
     leadhost_tests::until("all of it is there", async || {
-        (on.count(folder.path(), done).await == 1).then_some(())
+        (hosts.count(done).await == 1).then_some(())
     })
     .await;
-    assert_eq!(on.count(folder.path(), items).await, 1_500);
+    assert_eq!(hosts.count(items).await, 1_500);
     let deals = "select count(*) from deals";
-    assert_eq!(on.count(folder.path(), deals).await, 1_500);
+    assert_eq!(hosts.count(deals).await, 1_500);
     assert!(service.stop());
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::reckoning::{Books, asked};
-use super::{World, size};
+use super::{Messaging, size};
 
 /// A hanging call times out long after everything here, and partners get the
 /// outcome.
@@ -60,7 +60,7 @@ fn of(row: &Value) -> Value {
 }
 
 struct Crossed {
-    world: World,
+    world: Messaging,
     sends: Service,
     hears: Service,
     next: usize,
@@ -70,9 +70,9 @@ struct Crossed {
 
 impl Crossed {
     async fn new() -> Option<Self> {
-        let world = World::new(On::postgres().await?, 2).await;
-        let sends = world.host_with(0, &FLAGS).await;
-        let hears = world.host_with(1, &FLAGS).await;
+        let world = Messaging::new(On::postgres().await?, 2).await;
+        let sends = world.hosts.start_with(0, &FLAGS).await;
+        let hears = world.hosts.start_with(1, &FLAGS).await;
         world.call_back(&hears);
         Some(Self {
             began: world.whatsapp.now(),
@@ -137,7 +137,7 @@ impl Crossed {
     /// Checks that every message that the provider accepted has the same final
     /// state.
     async fn assert_the_same_end(&self, host: &Service) {
-        self.world.settles().await;
+        self.world.hosts.settles().await;
         let books = Books::of(&self.world, host).await;
         books.assert_once(&self.world);
         let mut ends = BTreeMap::new();

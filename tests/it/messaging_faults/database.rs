@@ -5,18 +5,19 @@
 use std::time::Duration;
 
 use leadhost_tests::On;
+use leadhost_tests::load::Targets;
 use leadhost_tests::phones::Phones;
 use leadhost_tests::provider::{Misbehaviour, Taken};
 use leadhost_tests::proxy::{Cut, Proxy};
 use leadhost_tests::until;
 
 use super::reckoning::{Books, asked};
-use super::{World, gateways, size};
+use super::{Messaging, size};
 
-async fn world() -> Option<(World, Proxy)> {
+async fn world() -> Option<(Messaging, Proxy)> {
     let on = On::postgres().await?;
     let proxy = Proxy::before(on.url()).await;
-    Some((World::new(on, 2).await, proxy))
+    Some((Messaging::new(on, 2).await, proxy))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -24,13 +25,13 @@ async fn a_commit_that_is_cut_is_followed_by_one_call_at_most() {
     let Some((world, proxy)) = world().await else {
         return;
     };
-    let url = proxy.url(world.on.url());
-    let host = world.host_with(0, &["--store-url", &url]).await;
+    let url = proxy.url(world.hosts.on.url());
+    let host = world.hosts.start_with(0, &["--store-url", &url]).await;
     // Statuses go to another host, whose network is healthy, and to this one.
     let phones = Phones::start(&world.whatsapp);
-    let well = world.host(1).await;
+    let well = world.hosts.start(1).await;
     world.call_back(&well);
-    let load = world.load("note", &gateways(&[&host]), 8);
+    let load = world.load("note", &Targets::gateways(&[&host]), 8);
     load.reaches(20).await;
     for cut in [
         Cut::After,
@@ -50,7 +51,7 @@ async fn a_commit_that_is_cut_is_followed_by_one_call_at_most() {
         }
     }
     let sent = load.stop().await;
-    world.settles().await;
+    world.hosts.settles().await;
     world.call_back(&well);
     let story = phones.finish().await;
 
@@ -70,10 +71,11 @@ async fn outcomes_of_calls_are_recorded_when_the_database_is_back() {
     let Some((world, proxy)) = world().await else {
         return;
     };
-    let url = proxy.url(world.on.url());
+    let url = proxy.url(world.hosts.on.url());
     let patient = ["--set", "worker.lease_seconds=60"];
     let host = world
-        .host_with(0, &[&["--store-url", &url], &patient[..]].concat())
+        .hosts
+        .start_with(0, &[&["--store-url", &url], &patient[..]].concat())
         .await;
     let whatsapp = &world.whatsapp;
     let times = u32::try_from(MANY).expect("a few");
@@ -110,7 +112,7 @@ async fn outcomes_of_calls_are_recorded_when_the_database_is_back() {
         let answer = partner.await.expect("no panic").expect(200);
         heard.push(answer.header("x-message-id").to_owned());
     }
-    world.settles().await;
+    world.hosts.settles().await;
     let books = Books::of(&world, &host).await;
     books.assert_once(&world);
     assert_eq!(books.in_state("accepted").len(), MANY);

@@ -1,10 +1,11 @@
 //! The service is killed repeatedly while partners notify and phones answer.
 
 use leadhost_tests::On;
+use leadhost_tests::load::Targets;
 use leadhost_tests::phones::Phones;
 
 use super::reckoning::{Books, asked};
-use super::{World, gateways, size};
+use super::{Messaging, size};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -21,22 +22,22 @@ fn lifetime(life: usize) -> usize {
 }
 
 async fn repeated_kills_lose_no_message_and_send_none_twice(on: On) {
-    let world = World::new(on, 1).await;
-    let mut service = world.host(0).await;
+    let world = Messaging::new(on, 1).await;
+    let mut service = world.hosts.start(0).await;
     world.call_back(&service);
-    let targets = gateways(&[&service]);
+    let targets = Targets::gateways(&[&service]);
     let phones = Phones::start(&world.whatsapp);
     let load = world.load("note", &targets, PARTNERS);
     for life in 0..size(8, 100) {
         load.goes_on(lifetime(life)).await;
         service.kill();
-        service = world.host(0).await;
+        service = world.hosts.start(0).await;
         world.call_back(&service);
         targets.replace(0, service.address("gateway"));
     }
     load.goes_on(20).await;
     let sent = load.stop().await;
-    world.settles().await;
+    world.hosts.settles().await;
     let story = phones.finish().await;
 
     let books = Books::of(&world, &service).await;

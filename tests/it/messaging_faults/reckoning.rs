@@ -8,7 +8,7 @@ use leadhost_tests::load::{Notifications, Sent, exported};
 use leadhost_tests::phones::Story;
 use serde_json::Value;
 
-use super::World;
+use super::Messaging;
 
 /// The exported messages.
 pub struct Books {
@@ -19,8 +19,9 @@ pub struct Books {
 }
 
 impl Books {
-    pub async fn of(world: &World, host: &Service) -> Self {
-        let rows = exported(host.address("data"), world.key(), "messages").await;
+    pub async fn of(world: &Messaging, host: &Service) -> Self {
+        let key = world.hosts.workspace_key();
+        let rows = exported(host.address("data"), key, "messages").await;
         let mut books = Self {
             out: BTreeMap::new(),
             answers: BTreeMap::new(),
@@ -73,7 +74,7 @@ impl Books {
     }
 
     /// Checks that the provider accepted no message twice, and only known ones.
-    pub fn assert_once(&self, world: &World) {
+    pub fn assert_once(&self, world: &Messaging) {
         let mut taken = BTreeSet::new();
         for accepted in world.whatsapp.accepted() {
             let message = accepted.send.opaque.expect("the adapter names it");
@@ -123,7 +124,7 @@ fn external_id(row: &Value) -> String {
 }
 
 /// Returns how often the provider was asked to send each message.
-pub fn asked(world: &World) -> BTreeMap<String, usize> {
+pub fn asked(world: &Messaging) -> BTreeMap<String, usize> {
     let mut asked = BTreeMap::new();
     for request in world.whatsapp.sends() {
         let body = request.json().expect("JSON");

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 
 use super::reckoning::asked;
 use super::way::Way;
-use super::{SENDING, World};
+use super::{Messaging, SENDING};
 
 const PHONE: &str = "+5511987650101";
 const OTHER: &str = "+5511987650202";
@@ -17,14 +17,14 @@ const OTHER: &str = "+5511987650202";
 const FLAGS: [&str; 2] = ["--set", "worker.fetch_seconds=600"];
 
 /// A partner that notifies a host and waits for any answer.
-fn notifies(world: &World, host: &Service, id: &str) -> JoinHandle<Answer> {
+fn notifies(world: &Messaging, host: &Service, id: &str) -> JoinHandle<Answer> {
     tokio::spawn(world.notify(host, id, PHONE).send())
 }
 
-async fn world(way: &Way) -> Option<World> {
+async fn world(way: &Way) -> Option<Messaging> {
     let on = On::postgres().await?;
     let whatsapp = WhatsApp::start();
-    Some(World::reached_at(on, 2, whatsapp, &way.url()).await)
+    Some(Messaging::reached_at(on, 2, whatsapp, &way.url()).await)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,8 +34,8 @@ async fn a_host_frozen_between_its_request_and_its_call_makes_no_call() {
         return;
     };
     let closed = way.close().await;
-    let sleeper = world.host_with(0, &FLAGS).await;
-    let other = world.host_with(1, &FLAGS).await;
+    let sleeper = world.hosts.start_with(0, &FLAGS).await;
+    let other = world.hosts.start_with(1, &FLAGS).await;
     let partner = notifies(&world, &sleeper, "note-1");
     world.sending(1).await;
 
@@ -59,7 +59,7 @@ async fn a_host_frozen_between_its_claim_and_its_call_makes_no_call() {
     let Some(world) = world(&way).await else {
         return;
     };
-    let sleeper = world.host_with(0, &FLAGS).await;
+    let sleeper = world.hosts.start_with(0, &FLAGS).await;
     // The provider is not reachable: the message waits for the worker.
     let answer = world.notify(&sleeper, "note-1", PHONE).send().await;
     assert_eq!(answer.expect(200).header("x-message-status"), "waiting");
@@ -69,14 +69,14 @@ async fn a_host_frozen_between_its_claim_and_its_call_makes_no_call() {
         let refused = not_sent(&sleeper).await;
         sleeper.freeze();
         // A call that cannot connect times out after a moment and is retried.
-        let is_caught = world.count(SENDING).await == 1;
+        let is_caught = world.hosts.count(SENDING).await == 1;
         if !is_caught {
             sleeper.thaw();
         }
         is_caught.then_some(refused)
     })
     .await;
-    let other = world.host_with(1, &FLAGS).await;
+    let other = world.hosts.start_with(1, &FLAGS).await;
     world.unknown(1).await;
     let _open = closed.open(world.whatsapp.address());
     sleeper.thaw();
@@ -106,9 +106,9 @@ async fn slept_after_the_call(told: Option<&str>) {
     let Some(on) = On::postgres().await else {
         return;
     };
-    let world = World::new(on, 2).await;
-    let sleeper = world.host_with(0, &FLAGS).await;
-    let other = world.host_with(1, &FLAGS).await;
+    let world = Messaging::new(on, 2).await;
+    let sleeper = world.hosts.start_with(0, &FLAGS).await;
+    let other = world.hosts.start_with(1, &FLAGS).await;
     world.call_back(&other);
     let whatsapp = &world.whatsapp;
     whatsapp.next_sends(1, Misbehaviour::Hang(Taken::Yes));
@@ -137,7 +137,7 @@ async fn slept_after_the_call(told: Option<&str>) {
     goes_on(&world, &[&sleeper, &other]).await;
     let asked = asked(&world);
     assert_eq!(asked[message], 1, "{asked:?}");
-    assert_eq!(world.count("select count(*) from sends").await, 0);
+    assert_eq!(world.hosts.count("select count(*) from sends").await, 0);
 }
 
 /// The number of attempts of this host that ended before a byte was sent.
@@ -152,7 +152,7 @@ async fn not_sent(host: &Service) -> u64 {
 }
 
 /// Both hosts send as before, so anything late had time to happen.
-async fn goes_on(world: &World, hosts: &[&Service]) {
+async fn goes_on(world: &Messaging, hosts: &[&Service]) {
     for (number, host) in (100..).zip(hosts) {
         // A host that was frozen does not count as live at once.
         until("the host sends", async || {
@@ -163,5 +163,5 @@ async fn goes_on(world: &World, hosts: &[&Service]) {
         })
         .await;
     }
-    world.settles().await;
+    world.hosts.settles().await;
 }

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use leadhost::clock::{Clock as _, SystemClock};
 use leadhost::domain::time::{self, Micros};
-use leadhost_tests::load::Sent;
+use leadhost_tests::load::{Sent, Targets};
 use leadhost_tests::phones::Phones;
 use leadhost_tests::{On, Service, guests};
 use serde_json::Value;
 
 use super::reckoning::{Books, asked};
-use super::{ADAPTER, World, gateways, size};
+use super::{ADAPTER, Messaging, size};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -63,14 +63,14 @@ struct Answered {
 
 async fn an_adapter_that_is_swapped_costs_no_message_and_no_status(on: On) {
     let is_fleet = matches!(on, On::Postgres(_));
-    let world = World::new(on, 2).await;
-    let mut hosts = vec![world.host_with(0, &FLAGS).await];
+    let world = Messaging::new(on, 2).await;
+    let mut hosts = vec![world.hosts.start_with(0, &FLAGS).await];
     if is_fleet {
-        hosts.push(world.host_with(1, &FLAGS).await);
+        hosts.push(world.hosts.start_with(1, &FLAGS).await);
     }
     world.call_back(hosts.last().expect("there is one"));
     let phones = Phones::start(&world.whatsapp);
-    let targets = gateways(&hosts.iter().collect::<Vec<_>>());
+    let targets = Targets::gateways(&hosts.iter().collect::<Vec<_>>());
     let load = world.load("note", &targets, 6);
     load.reaches(10).await;
     let mut answered = Vec::new();
@@ -80,7 +80,7 @@ async fn an_adapter_that_is_swapped_costs_no_message_and_no_status(on: On) {
     }
     let sent = load.stop().await;
     assert_eq!(sent.count(503), 0, "no request was refused");
-    world.settles().await;
+    world.hosts.settles().await;
     let story = phones.finish().await;
 
     let books = Books::of(&world, &hosts[0]).await;
@@ -95,12 +95,11 @@ async fn an_adapter_that_is_swapped_costs_no_message_and_no_status(on: On) {
     assert_webhooks_were_new(&world, &hosts[0], &answered).await;
 }
 
-async fn activate(world: &World, host: &Service, number: usize) -> Answered {
-    let key = world.keys["adminKey"].as_str().expect("a key");
-    let target = "/admin/v1/plugins?activate=true&accept=same-version&accept=new-publisher&accept=fewer-cases";
-    let answer = host
-        .ask("admin", "POST", target)
-        .header("authorization", &format!("Bearer {key}"))
+async fn activate(world: &Messaging, host: &Service, number: usize) -> Answered {
+    let path = "/plugins?activate=true&accept=same-version&accept=new-publisher&accept=fewer-cases";
+    let answer = world
+        .hosts
+        .operator(host, "POST", path)
         .header("content-type", "application/wasm")
         .body(version(number))
         .send()
@@ -118,7 +117,7 @@ async fn activate(world: &World, host: &Service, number: usize) -> Answered {
 
 /// Checks that no notification that began after an activation was answered was
 /// sent by an older version.
-fn assert_calls_were_new(world: &World, sent: &Sent, answered: &[Answered]) {
+fn assert_calls_were_new(world: &Messaging, sent: &Sent, answered: &[Answered]) {
     let mut began: BTreeMap<&str, Instant> = BTreeMap::new();
     for attempt in &sent.attempts {
         let first = began.entry(&attempt.id).or_insert(attempt.began);
@@ -142,7 +141,7 @@ fn assert_calls_were_new(world: &World, sent: &Sent, answered: &[Answered]) {
 
 /// Checks that no webhook that arrived after an activation was answered was read
 /// by an older version, and that none failed.
-async fn assert_webhooks_were_new(world: &World, host: &Service, answered: &[Answered]) {
+async fn assert_webhooks_were_new(world: &Messaging, host: &Service, answered: &[Answered]) {
     let deliveries = deliveries(world, host).await;
     assert!(deliveries.len() > answered.len());
     for delivery in deliveries {
@@ -162,19 +161,13 @@ async fn assert_webhooks_were_new(world: &World, host: &Service, answered: &[Ans
 }
 
 /// Returns every delivery of the operators' list.
-async fn deliveries(world: &World, host: &Service) -> Vec<Value> {
-    let key = world.keys["adminKey"].as_str().expect("a key");
+async fn deliveries(world: &Messaging, host: &Service) -> Vec<Value> {
     let mut all = Vec::new();
     let mut before = String::new();
     loop {
-        let target = format!("/admin/v1/deliveries?limit=200{before}");
-        let page = host
-            .ask("admin", "GET", &target)
-            .header("authorization", &format!("Bearer {key}"))
-            .send()
-            .await
-            .expect(200)
-            .json();
+        let path = format!("/deliveries?limit=200{before}");
+        let ask = world.hosts.operator(host, "GET", &path);
+        let page = ask.send().await.expect(200).json();
         all.extend(page["deliveries"].as_array().expect("rows").iter().cloned());
         match page["next"].as_str() {
             Some(next) => before = format!("&before={next}"),

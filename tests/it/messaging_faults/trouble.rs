@@ -4,11 +4,12 @@
 use std::time::{Duration, Instant};
 
 use leadhost_tests::On;
+use leadhost_tests::load::Targets;
 use leadhost_tests::phones::Phones;
 use leadhost_tests::provider::{Misbehaviour, Taken};
 
 use super::reckoning::{Books, asked};
-use super::{World, gateways, size};
+use super::{Messaging, size};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -50,11 +51,11 @@ const SURE: [Misbehaviour; 2] = [
 ];
 
 async fn whatever_the_provider_does_a_message_goes_out_once_at_most(on: On) {
-    let world = World::new(on, 1).await;
-    let service = world.host_with(0, &FLAGS).await;
+    let world = Messaging::new(on, 1).await;
+    let service = world.hosts.start_with(0, &FLAGS).await;
     world.call_back(&service);
     let whatsapp = &world.whatsapp;
-    let load = world.load("note", &gateways(&[&service]), 8);
+    let load = world.load("note", &Targets::gateways(&[&service]), 8);
     for _ in 0..size(1, 20) {
         for what in DOUBTFUL.iter().chain(&SURE) {
             whatsapp.next_sends(2, what.clone());
@@ -63,7 +64,7 @@ async fn whatever_the_provider_does_a_message_goes_out_once_at_most(on: On) {
     }
     let sent = load.stop().await;
     whatsapp.behave();
-    world.settles().await;
+    world.hosts.settles().await;
 
     let books = Books::of(&world, &service).await;
     books.assert_hold(&sent);
@@ -79,10 +80,10 @@ async fn whatever_the_provider_does_a_message_goes_out_once_at_most(on: On) {
 
     let phones = Phones::start(whatsapp);
     // Other messages go out, so these had time to go out too.
-    let load = world.load("late", &gateways(&[&service]), 4);
+    let load = world.load("late", &Targets::gateways(&[&service]), 4);
     load.goes_on(20).await;
     let late = load.stop().await;
-    world.settles().await;
+    world.hosts.settles().await;
     let story = phones.finish().await;
     let books = Books::of(&world, &service).await;
     books.assert_hold(&sent.with(late));
@@ -101,10 +102,10 @@ async fn whatever_the_provider_does_a_message_goes_out_once_at_most(on: On) {
 async fn a_held_recipient_gets_nothing_before_its_time_and_others_do(on: On) {
     const HELD: &str = "5511987650101";
     const SECONDS: u32 = 4;
-    let world = World::new(on, 1).await;
-    let service = world.host_with(0, &FLAGS[4..]).await;
+    let world = Messaging::new(on, 1).await;
+    let service = world.hosts.start_with(0, &FLAGS[4..]).await;
     let whatsapp = &world.whatsapp;
-    let load = world.load("note", &gateways(&[&service]), 4);
+    let load = world.load("note", &Targets::gateways(&[&service]), 4);
     load.goes_on(10).await;
     let limit = Misbehaviour::Throttled {
         code: 131_056,
@@ -127,7 +128,7 @@ async fn a_held_recipient_gets_nothing_before_its_time_and_others_do(on: On) {
     })
     .await;
     let sent = load.stop().await;
-    world.settles().await;
+    world.hosts.settles().await;
     let books = Books::of(&world, &service).await;
     books.assert_hold(&sent);
     books.assert_once(&world);

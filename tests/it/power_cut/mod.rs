@@ -18,17 +18,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use leadhost_tests::components::target;
 use leadhost_tests::load::post;
-use leadhost_tests::{On, Service, figures, until};
-use serde_json::Value;
+use leadhost_tests::{Hosts, On, Service, figures, until};
 use tempfile::TempDir;
 
 use self::check::{Fault, check};
 use self::disk::{Disk, Folder};
 use self::record::{Record, Recorder};
 use crate::bad_days::size;
-use crate::crash::{WORKSPACE, address};
 
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -140,13 +137,17 @@ impl Day {
     async fn new() -> Self {
         let (folder, tools) = (new_folder(), new_folder());
         let recorder = Arc::new(Recorder::new(tools.path(), folder.path()));
-        let keys = first_start(&recorder, folder.path(), tools.path()).await;
-        recorder.read().assert_whole(folder.path());
+        let hosts = Hosts::portal(On::Sqlite)
+            .folder(folder)
+            .program(recorder.program())
+            .apply()
+            .await;
+        recorder.read().assert_whole(hosts.folder(0));
         let begins = recorder.length();
         let mut acknowledged = Vec::new();
         for (life, is_killed) in [true, false, true].into_iter().enumerate() {
-            let service = start(&recorder, Vec::new()).await;
-            let senders = Senders::start(&recorder, &service, &address(&keys), life);
+            let service = hosts.start_as(0, recorder.program(), &[]).await;
+            let senders = Senders::start(&recorder, &service, &hosts.ingest("portal"), life);
             senders.reach(size(100, 600)).await;
             let recorder = Arc::clone(&recorder);
             if is_killed {
@@ -158,7 +159,7 @@ impl Day {
             }
         }
         let record = recorder.read();
-        record.assert_whole(folder.path());
+        record.assert_whole(hosts.folder(0));
         Self {
             begins: record.deeds_at(begins),
             record,
@@ -230,8 +231,10 @@ impl Record {
     }
 }
 
+/// The recorder compares paths without links.
 fn new_folder() -> TempDir {
-    tempfile::tempdir().expect("a folder")
+    let place = std::env::temp_dir().canonicalize().expect("it is there");
+    tempfile::tempdir_in(place).expect("a folder")
 }
 
 /// In memory if possible: a check syncs a lot, and nothing here has to last.
@@ -244,31 +247,6 @@ fn write(place: &Path, folder: &Folder) {
     for (name, bytes) in folder {
         std::fs::write(place.join(name), bytes).expect("a file");
     }
-}
-
-/// Starts the service with one converter and one workspace, and stops it. Returns the
-/// keys. Its input files are elsewhere.
-async fn first_start(recorder: &Arc<Recorder>, folder: &Path, tools: &Path) -> Value {
-    let inbox = tools.join("inbox");
-    std::fs::create_dir(&inbox).expect("a folder");
-    let built = target().join("plugins").join("converter-grupo-olx.wasm");
-    std::fs::copy(&built, inbox.join("plugin.wasm"))
-        .expect("`cargo xtask plugins` builds the converter");
-    let workspace = tools.join("workspace.toml");
-    std::fs::write(&workspace, WORKSPACE).expect("a file");
-    let flags = vec![
-        format!("--inbox={}", inbox.display()),
-        format!("--first-apply={}", workspace.display()),
-    ];
-    let service = start(recorder, flags).await;
-    let keys = std::fs::read(folder.join("keys.json")).expect("keys were written");
-    off_threads(move || assert!(service.stop())).await;
-    serde_json::from_slice(&keys).expect("keys are JSON")
-}
-
-async fn start(recorder: &Arc<Recorder>, flags: Vec<String>) -> Service {
-    let recorder = Arc::clone(recorder);
-    off_threads(move || recorder.start(&flags)).await
 }
 
 /// Waits for a process without blocking the threads of the test.

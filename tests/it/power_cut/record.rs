@@ -1,12 +1,12 @@
 //! The changes of the program to its data folder, as `record.c` records them.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use leadhost_tests::Service;
+use leadhost_tests::program::binary;
 
 /// A recorder for one data folder. Its own files are elsewhere.
 pub struct Recorder {
@@ -38,16 +38,15 @@ impl Recorder {
         }
     }
 
-    /// Starts the service, and appends its changes to the record.
-    pub fn start(&self, flags: &[String]) -> Service {
-        let flags: Vec<_> = flags.iter().map(String::as_str).collect();
-        let environment: [(&str, &OsStr); 4] = [
-            ("LD_PRELOAD", self.library.as_os_str()),
-            ("RECORD", self.record.as_os_str()),
-            ("RECORD_ENDS", self.ends.as_os_str()),
-            ("RECORDED_FOLDER", self.folder.as_os_str()),
-        ];
-        Service::start_with(&self.folder, &environment, &flags)
+    /// The service, which appends its changes to the record.
+    pub fn program(&self) -> Command {
+        let mut program = Command::new(binary());
+        program
+            .env("LD_PRELOAD", &self.library)
+            .env("RECORD", &self.record)
+            .env("RECORD_ENDS", &self.ends)
+            .env("RECORDED_FOLDER", &self.folder);
+        program
     }
 
     /// The length of the record so far, in bytes.
