@@ -437,7 +437,7 @@ mod tests {
 
     fn late() -> CallError {
         CallError::OutOfTime {
-            budget_ms: 50,
+            budget: Duration::from_millis(50),
             inline: true,
         }
     }
