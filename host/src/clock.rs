@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::domain::time::Micros;
+use crate::domain::time::{Micros, micros};
 
 /// A source of the current time.
 pub trait Clock: Send + Sync + 'static {
@@ -55,8 +55,13 @@ impl ManualClock {
         Arc::new(Self(AtomicI64::new(now.0)))
     }
 
+    pub fn advance(&self, span: Duration) {
+        self.0.fetch_add(micros(span), Ordering::SeqCst);
+    }
+
+    /// Moves by seconds that may be negative.
     pub fn advance_seconds(&self, seconds: i64) {
-        self.0.fetch_add(seconds * Micros::SECOND, Ordering::SeqCst);
+        self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 
     pub fn set(&self, now: Micros) {

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -16,6 +17,12 @@ const YEAR: i128 = 31_536_000;
 
 /// Days of 100 years. The bound keeps times in microseconds far from overflow.
 const CENTURY: i128 = 36_500;
+
+/// Returns this many times a number of seconds. A negative number is none: the bounds refuse it.
+fn span(many: i64, seconds: u64) -> Duration {
+    let many = u64::try_from(many).unwrap_or(0);
+    Duration::from_secs(many.saturating_mul(seconds))
+}
 
 /// Lists keys of a configuration by their names in files, with value and bounds.
 macro_rules! bounded {
@@ -93,6 +100,18 @@ impl Server {
     /// Returns whether the gateway and the data API speak TLS.
     pub fn has_tls(&self) -> bool {
         !self.tls_certificate.is_empty()
+    }
+
+    pub fn header_time(&self) -> Duration {
+        Duration::from_secs(self.header_seconds)
+    }
+
+    pub fn body_time(&self) -> Duration {
+        Duration::from_secs(self.body_seconds)
+    }
+
+    pub fn answer_time(&self) -> Duration {
+        Duration::from_secs(self.answer_seconds)
     }
 
     /// Returns the public URL of a path, if `server.public_url` is set.
@@ -181,6 +200,25 @@ pub struct Worker {
     pub backoff_longest_seconds: i64,
 }
 
+impl Worker {
+    pub fn lease(&self) -> Duration {
+        span(self.lease_seconds, 1)
+    }
+
+    /// Returns how long after its delivery a fetch is given up.
+    pub fn fetched_for(&self) -> Duration {
+        span(self.fetch_days, 24 * 3_600)
+    }
+
+    pub fn backoff_first(&self) -> Duration {
+        span(self.backoff_first_seconds, 1)
+    }
+
+    pub fn backoff_longest(&self) -> Duration {
+        span(self.backoff_longest_seconds, 1)
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Messages {
@@ -188,6 +226,21 @@ pub struct Messages {
     pub backoff_first_seconds: i64,
     pub backoff_longest_seconds: i64,
     pub templates_minutes: i64,
+}
+
+impl Messages {
+    pub fn backoff_first(&self) -> Duration {
+        span(self.backoff_first_seconds, 1)
+    }
+
+    pub fn backoff_longest(&self) -> Duration {
+        span(self.backoff_longest_seconds, 1)
+    }
+
+    /// Returns the time between two renewals of a list of templates.
+    pub fn templates_period(&self) -> Duration {
+        span(self.templates_minutes, 60)
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -216,6 +269,20 @@ pub struct Retention {
     pub deliveries_days: i64,
     pub quarantine_days: i64,
     pub idempotency_hours: i64,
+}
+
+impl Retention {
+    pub fn deliveries(&self) -> Duration {
+        span(self.deliveries_days, 24 * 3_600)
+    }
+
+    pub fn quarantine(&self) -> Duration {
+        span(self.quarantine_days, 24 * 3_600)
+    }
+
+    pub fn idempotency(&self) -> Duration {
+        span(self.idempotency_hours, 3_600)
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -98,7 +98,7 @@ impl Settings {
     pub fn new(within: Duration) -> Self {
         Self {
             within,
-            kept: Duration::from_secs(limits::EGRESS_KEPT_SECONDS),
+            kept: limits::EGRESS_KEPT_FOR,
             trusted: Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
-//! Every bound of the service, with its unit and its reason. The configuration covers the
-//! bounds that an operator may change, with these values as defaults.
+//! Every bound of the service, with its unit and its reason; bounds of time are durations.
+//! The configuration covers the bounds that an operator may change, with these values as
+//! defaults.
 
 use std::time::Duration;
 
@@ -169,9 +170,8 @@ pub const ZSTD_WINDOW_LOG: u32 = 23;
 /// ones are ready when it is done.
 pub const TURNS_PER_WRITE: usize = 2;
 
-/// Microseconds after another connection's delivery during which a connection counts as one
-/// of several.
-pub const SEVERAL_FOR: i64 = 10_000_000;
+/// How long after another connection's delivery a connection counts as one of several.
+pub const SEVERAL_FOR: Duration = Duration::from_secs(10);
 
 /// Writes waiting for the writer, of which each connection has a share. Past it requests
 /// get 503.
@@ -231,12 +231,12 @@ pub const SEARCH_WORD_CHARACTERS: usize = 64;
 pub const SEARCH_PAGE_MAX: usize = 100;
 pub const SEARCH_PAGE_DEFAULT: usize = 10;
 
-/// Microseconds for which an index is searched before its feed is read again: a new product
-/// is found within two seconds.
-pub const SEARCH_FRESH_MICROS: i64 = 1_000_000;
+/// How long an index is searched before its feed is read again: a new product is found
+/// within two seconds.
+pub const SEARCH_FRESH_FOR: Duration = Duration::from_secs(1);
 
-/// Microseconds before an index that did not fit into memory is loaded again.
-pub const SEARCH_REFUSED_MICROS: i64 = 60_000_000;
+/// Time before an index that did not fit into memory is loaded again.
+pub const SEARCH_REFUSED_FOR: Duration = Duration::from_mins(1);
 
 /// Products that one read of an index load takes: some milliseconds of the store.
 pub const SEARCH_LOAD_ROWS: u32 = 5_000;
@@ -244,15 +244,15 @@ pub const SEARCH_LOAD_ROWS: u32 = 5_000;
 /// Changes past which an index is rebuilt rather than updated: half a second of work.
 pub const SEARCH_CHANGES: usize = 50_000;
 
-/// Seconds that loading an index may take: ten million products take less.
-pub const SEARCH_LOAD_SECONDS: u64 = 300;
+/// Time that loading an index may take: ten million products take less.
+pub const SEARCH_LOAD_DEADLINE: Duration = Duration::from_mins(5);
 
-/// Seconds that a search waits for its index: loading a million products takes less.
-pub const SEARCH_WAIT_SECONDS: u64 = 20;
+/// How long a search waits for its index: loading a million products takes less.
+pub const SEARCH_PATIENCE: Duration = Duration::from_secs(20);
 
-/// Milliseconds for which connections that the kernel has already begun are accepted before
-/// their listener closes: one round trip to a client.
-pub const LISTENER_CLOSES_MS: u64 = 250;
+/// How long connections that the kernel has already begun are accepted before their listener
+/// closes: one round trip to a client.
+pub const LISTENER_CLOSES: Duration = Duration::from_millis(250);
 
 /// Connections of the admin listener, beside those of the other listeners.
 pub const ADMIN_CONNECTIONS: usize = 64;
@@ -279,19 +279,19 @@ pub const PEM_BYTES: u64 = 256 << 10;
 /// Bytes of a caller's own request id.
 pub const REQUEST_ID_BYTES: usize = 128;
 
-/// Seconds that a connection may be open without a request in progress.
-pub const IDLE_SECONDS: u64 = 60;
+/// Time that a connection may be open without a request in progress.
+pub const IDLE_LONGEST: Duration = Duration::from_secs(60);
 
-/// Seconds that a client may read nothing of an answer.
-pub const STALL_SECONDS: u64 = 60;
+/// Time that a client may read nothing of an answer.
+pub const STALL_LONGEST: Duration = Duration::from_secs(60);
 
 /// Bytes up to which a body is copied out of its connection's buffer.
 pub const BODY_COPIED_BYTES: usize = 16 << 10;
 
-/// Bytes and seconds of a refused body that are read and discarded, so that a client that
-/// is still sending can read the refusal.
+/// Bytes of a refused body that are read and discarded, and for how long, so that a client
+/// that is still sending can read the refusal.
 pub const DRAINED_BYTES: usize = 16 << 20;
-pub const DRAINED_SECONDS: u64 = 2;
+pub const DRAINED_FOR: Duration = Duration::from_secs(2);
 
 /// Bytes after which a large answer begins a new piece. A row is never split, and a piece
 /// is freed when it has been sent.
@@ -305,23 +305,22 @@ pub const COMPRESS_FROM_BYTES: usize = 1 << 10;
 /// larger one goes to a thread of its own.
 pub const COMPRESS_INLINE_BYTES: usize = 32 << 10;
 
-/// Microseconds for which the store's verdict about a key is cached, whether the key is
-/// valid or not.
-pub const KEY_BELIEVED_MICROS: i64 = 1_000_000;
+/// How long the store's verdict about a key is cached, whether the key is valid or not.
+pub const KEY_BELIEVED_FOR: Duration = Duration::from_secs(1);
 
 /// Keys cached at once; one more clears the cache, which costs one read for each key.
 pub const KEYS_BELIEVED: usize = 16_384;
 
-/// Seconds between two writes of the times when keys were last used.
-pub const KEY_USE_SECONDS: u64 = 15;
+/// Time between two writes of the times when keys were last used.
+pub const KEY_USES_EVERY: Duration = Duration::from_secs(15);
 
-/// Seconds that a graceful stop may take beyond the drain before the process is ended by
-/// force: with the default drain less than the 40 that the operators' guide gives to the
-/// service manager.
-pub const STOP_SECONDS: u64 = 9;
+/// Time that a graceful stop may take beyond the drain before the process is ended by
+/// force: with the default drain less than the 40 seconds that the operators' guide gives to
+/// the service manager.
+pub const STOP_DEADLINE: Duration = Duration::from_secs(9);
 
-/// Seconds that readiness waits for the store.
-pub const READY_SECONDS: u64 = 2;
+/// How long readiness waits for the store.
+pub const READY_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Bytes of a guest's stack: deeper recursion traps, long before the host's own stack
 /// overflows.
@@ -380,11 +379,11 @@ pub const CONFIGS_AT_ONCE: usize = 32;
 /// Faults of a configuration that are reported.
 pub const CONFIG_FAULTS_TOLD: usize = 50;
 
-/// Processes that check schemas at once, and the limits of each: seconds of processor time,
-/// seconds of wall-clock time on a busy machine, address space, stack.
+/// Processes that check schemas at once, and the limits of each: processor time in whole
+/// seconds, wall-clock time on a busy machine, address space, stack.
 pub const SCHEMA_CHECKS_AT_ONCE: usize = 2;
-pub const SCHEMA_CHECK_SECONDS: u64 = 3;
-pub const SCHEMA_CHECK_WALL_SECONDS: u64 = 30;
+pub const SCHEMA_CHECK_PROCESSOR_TIME: Duration = Duration::from_secs(3);
+pub const SCHEMA_CHECK_WALL_TIME: Duration = Duration::from_secs(30);
 pub const SCHEMA_CHECK_MEMORY_MIB: u64 = 2_048;
 pub const SCHEMA_CHECK_STACK_BYTES: usize = 64 << 20;
 
@@ -483,8 +482,8 @@ pub const OTHERS_NAMED: u32 = 20;
 /// cores.
 pub const STORE_READERS: u32 = 8;
 
-/// Seconds without work after which a thread of the store releases its cached pages.
-pub const STORE_REST_SECONDS: u64 = 10;
+/// Time without work after which a thread of the store releases its cached pages.
+pub const STORE_RESTS_AFTER: Duration = Duration::from_secs(10);
 
 /// Prepared statements that a connection of a store keeps: more than the service uses.
 pub const STORE_STATEMENTS: usize = 400;
@@ -495,11 +494,11 @@ pub const STORE_READS_WAITING: usize = 4_096;
 /// Writes to a file that wait for its thread, including batches of leads.
 pub const STORE_WRITES_WAITING: usize = 1_024;
 
-/// Seconds that a connection waits for another process that writes to the file.
-pub const STORE_BUSY_SECONDS: u64 = 5;
+/// How long a connection waits for another process that writes to the file.
+pub const STORE_BUSY_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Milliseconds between two checkpoints of the store's log.
-pub const CHECKPOINT_EVERY_MS: u64 = 500;
+/// Time between two checkpoints of the store's log.
+pub const CHECKPOINT_EVERY: Duration = Duration::from_millis(500);
 
 /// Checkpoint passes beside the writer before it has to wait for the log to be emptied:
 /// each pass copies what was written during the one before and takes a fraction of its
@@ -523,40 +522,40 @@ pub const DELIVERIES_PER_PAGE: u32 = 500;
 /// of the largest deliveries and the log around it.
 pub const DISK_RESERVE_BYTES: u64 = 8 << 20;
 
-/// Seconds that one operation on a networked store may take. Past it the caller gets 503.
-pub const STORE_SECONDS: u64 = 8;
+/// Time that one operation on a networked store may take. Past it the caller gets 503.
+pub const STORE_DEADLINE: Duration = Duration::from_secs(8);
 
 /// Workspaces that one statement reads when it covers all of them: for each, the database
 /// reads the list of visible workspaces again.
 pub const WORKSPACES_AT_ONCE: usize = 64;
 
-/// Seconds that a request waits for a connection to the database.
-pub const STORE_ACQUIRE_SECONDS: u64 = 3;
+/// How long a request waits for a connection to the database.
+pub const STORE_ACQUIRE_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Seconds that the start waits for the database server's first answer: with the time of
-/// its own start, a host that cannot reach the server reports it within five.
-pub const STORE_OPEN_SECONDS: u64 = 4;
+/// How long the start waits for the database server's first answer: with the time of its
+/// own start, a host that cannot reach the server reports it within five seconds.
+pub const STORE_OPEN_PATIENCE: Duration = Duration::from_secs(4);
 
-/// Seconds without a heartbeat after which a host counts as dead.
-pub const HOST_DEAD_SECONDS: i64 = 10;
+/// Time without a heartbeat after which a host counts as dead.
+pub const HOST_DEAD: Duration = Duration::from_secs(10);
 
-/// Seconds between two heartbeats: several may be lost. Also the longest time that a lost
+/// Time between two heartbeats: several may be lost. Also the longest time that a lost
 /// announcement goes unnoticed.
-pub const HOST_BEAT_SECONDS: u64 = 2;
+pub const HOST_BEAT: Duration = Duration::from_secs(2);
 
-/// Seconds after its last heartbeat from which a host begins no work until it has read what
-/// is active now: fewer than those after which the other hosts continue without it.
-pub const HOST_STALE_SECONDS: u64 = 9;
+/// Time after its last heartbeat from which a host begins no work until it has read what is
+/// active now: less than the time after which the other hosts continue without it.
+pub const HOST_STALE: Duration = Duration::from_secs(9);
 
-/// Seconds for which the row of a dead host is listed.
-pub const HOST_KEPT_SECONDS: i64 = 3_600;
+/// How long the row of a dead host is listed.
+pub const HOST_KEPT: Duration = Duration::from_hours(1);
 
-/// Seconds that an activation waits for the hosts to switch after all of them have
-/// prepared. Past it the answer names the hosts that have not switched.
-pub const CONVERGE_SECONDS: u64 = 15;
+/// How long an activation waits for the hosts to switch after all of them have prepared.
+/// Past it the answer names the hosts that have not switched.
+pub const CONVERGE_PATIENCE: Duration = Duration::from_secs(15);
 
-/// Seconds of the lease on a periodic job; after that another host takes over.
-pub const JOB_SECONDS: u32 = 15;
+/// The lease on a periodic job; after that another host takes over.
+pub const JOB_LEASE: Duration = Duration::from_secs(15);
 
 /// Operations in progress at once for each connection to a database, including those that
 /// wait for a connection. Past it requests get 503 at once, and those that wait are served
@@ -566,17 +565,17 @@ pub const STORE_ASKED_PER_CONNECTION: usize = 32;
 /// Connections reserved for commits of leads, out of all: readers never delay a lead.
 pub const STORE_WRITERS: u32 = 2;
 
-/// Milliseconds between two health checks of a database.
-pub const STORE_LOOK_MS: u64 = 1_000;
+/// Time between two health checks of a database.
+pub const STORE_LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Milliseconds in which a database has to answer a health check, or, in the last two
-/// thirds of them, open a new connection (some six round trips), before it counts as lost.
+/// Time in which a database has to answer a health check, or, in the last two thirds of it,
+/// open a new connection (some six round trips), before it counts as lost.
 /// A database that is far away or only busy takes part of this, and together with the time
 /// between two checks a caller is refused within five seconds.
-pub const STORE_ANSWER_MS: u64 = 3_500;
+pub const STORE_ANSWER_PATIENCE: Duration = Duration::from_millis(3_500);
 
-/// Milliseconds between two attempts to reach a lost database.
-pub const STORE_AGAIN_MS: u64 = 250;
+/// Time between two attempts to reach a lost database.
+pub const STORE_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// Announcements that a host may lag behind. Past it the host treats everything as
 /// announced.
@@ -589,33 +588,32 @@ pub const RATES_REFUSED: usize = 16_384;
 /// split and its parts run alone.
 pub const COMMIT_ATTEMPTS: u32 = 6;
 
-/// Milliseconds of the pause after a conflict, doubled each time; chance takes off a part.
-pub const COMMIT_PAUSE_MS: u64 = 2;
+/// The pause after a conflict, doubled each time; chance takes off a part.
+pub const COMMIT_PAUSE: Duration = Duration::from_millis(2);
 
-/// Seconds that the answer to a commit may take before its outcome is determined another
-/// way.
-pub const COMMIT_SECONDS: u64 = 5;
+/// Time that the answer to a commit may take before its outcome is determined another way.
+pub const COMMIT_DEADLINE: Duration = Duration::from_secs(5);
 
-/// Seconds that determining the outcome of a commit may take; with the times before it,
-/// less than a request waits for its answer.
-pub const OUTCOME_SECONDS: u64 = 8;
+/// Time that determining the outcome of a commit may take; with the times before it, less
+/// than a request waits for its answer.
+pub const OUTCOME_DEADLINE: Duration = Duration::from_secs(8);
 
-/// Milliseconds between two checks whether a commit without an answer is decided.
-pub const OUTCOME_PAUSE_MS: u64 = 50;
+/// Time between two checks whether a commit without an answer is decided.
+pub const OUTCOME_PAUSE: Duration = Duration::from_millis(50);
 
-/// Seconds after which a client should ask again whether a host is ready.
-pub const READY_AGAIN_SECONDS: u64 = 2;
+/// Time after which a client should ask again whether a host is ready, in whole seconds.
+pub const READY_AGAIN_AFTER: Duration = Duration::from_secs(2);
 
-/// Seconds without writes after a fail-over or a restore: more than the clocks of two
+/// Least time without writes after a fail-over or a restore: more than the clocks of two
 /// servers may differ by.
-pub const FENCE_SECONDS: u64 = 5;
+pub const FENCE_LEAST: Duration = Duration::from_secs(5);
 
-/// Longest time in seconds that the first write waits for a clock that is behind the stamps
-/// already issued.
-pub const FENCE_LONGEST_SECONDS: u64 = 60;
+/// Longest time that the first write waits for a clock that is behind the stamps already
+/// issued.
+pub const FENCE_LONGEST: Duration = Duration::from_mins(1);
 
-/// Seconds between two updates of the store's high-water mark.
-pub const SEEN_EVERY_SECONDS: u64 = 10;
+/// Time between two updates of the store's high-water mark.
+pub const SEEN_EVERY: Duration = Duration::from_secs(10);
 
 /// Rows of one transaction of a move, and bytes of the long values in them: one page, which
 /// is copied again if the move is interrupted. Up to three pages are in memory: one being
@@ -627,10 +625,9 @@ pub const MOVED_BYTES: u64 = 8 << 20;
 /// store and outgoing ones, files of the store and of components.
 pub const FILES_KEPT: usize = 1_024;
 
-/// Milliseconds for which a connection must have been idle before it is closed to make
-/// room: under load its next request is already on its way, and its client would have to
-/// connect again.
-pub const RESTS_MS: u64 = 250;
+/// How long a connection must have been idle before it is closed to make room: under load
+/// its next request is already on its way, and its client would have to connect again.
+pub const RESTS_FOR: Duration = Duration::from_millis(250);
 
 /// Connections that wait to be accepted, within the kernel's own bound.
 pub const ACCEPT_QUEUE: u32 = 4_096;
@@ -726,13 +723,13 @@ pub const ISSUES: usize = 100;
 /// Characters of an idempotency key.
 pub const IDEMPOTENCY_KEY_CHARACTERS: usize = 255;
 
-/// Seconds that a notification waits for the first list of its instance's templates;
-/// without it the template is not checked.
-pub const TEMPLATES_WAIT_SECONDS: u64 = 3;
+/// How long a notification waits for the first list of its instance's templates; without it
+/// the template is not checked.
+pub const TEMPLATES_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Seconds between two attempts to get an instance's list of templates, also if a request
-/// names a template that is not in it.
-pub const TEMPLATES_AGAIN_SECONDS: i64 = 60;
+/// Time between two attempts to get an instance's list of templates, also if a request names
+/// a template that is not in it.
+pub const TEMPLATES_AGAIN_AFTER: Duration = Duration::from_mins(1);
 
 /// Pages of a list of templates, and templates in it: a provider that returns more is
 /// looping.
@@ -742,40 +739,40 @@ pub const TEMPLATES_PER_INSTANCE: usize = 10_000;
 /// Bytes of all templates of an instance: they are kept in memory while it sends.
 pub const TEMPLATE_LIST_BYTES: usize = 32 << 20;
 
-/// Longest hold in seconds that a provider may set: as long as messages are kept.
-pub const HOLD_LONGEST_SECONDS: i64 = 24 * 3_600;
+/// Longest hold that a provider may set: as long as messages are kept.
+pub const HOLD_LONGEST: Duration = Duration::from_hours(24);
 
-/// Milliseconds between two attempts to record the outcome of a send.
-pub const SETTLE_AGAIN_MS: u64 = 250;
+/// Time between two attempts to record the outcome of a send.
+pub const SETTLE_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
-/// Seconds for which the host tries to record that a provider accepted a message, even
-/// after the lease has ended: an unreachable store comes back within minutes.
-pub const SETTLE_ACCEPTED_SECONDS: u64 = 600;
+/// How long the host tries to record that a provider accepted a message, even after the
+/// lease has ended: an unreachable store comes back within minutes.
+pub const SETTLE_ACCEPTED_FOR: Duration = Duration::from_mins(10);
 
-/// Microseconds for which a channel's report about an unknown message is kept: as long as
-/// providers repeat a webhook.
-pub const REFERENCE_KEPT_MICROS: i64 = 7 * 24 * 3_600 * 1_000_000;
+/// How long a channel's report about an unknown message is kept: as long as providers repeat
+/// a webhook.
+pub const REFERENCE_KEPT: Duration = Duration::from_hours(7 * 24);
 
 /// Reports about unknown messages that are kept. Past it the oldest are removed: another
 /// system may send through the same number.
 pub const REFERENCES_UNKNOWN: u32 = 1_000_000;
 
-/// Seconds that opening an outgoing connection may take, TLS included: a live server takes
-/// about one.
-pub const EGRESS_CONNECT_SECONDS: u64 = 5;
+/// Time that opening an outgoing connection may take, TLS included: a live server takes
+/// about a second.
+pub const EGRESS_CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 
-/// Addresses of a name that are tried, and seconds for each before the next is tried.
+/// Addresses of a name that are tried, and the time for each before the next is tried.
 pub const EGRESS_ADDRESSES: usize = 4;
-pub const EGRESS_ADDRESS_SECONDS: u64 = 2;
+pub const EGRESS_ADDRESS_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Seconds for which an idle outgoing connection is kept. Less than the time after which
-/// common servers close it (some after five): if a request crosses with the close, it is
-/// not known whether the server got it.
-pub const EGRESS_KEPT_SECONDS: u64 = 4;
+/// How long an idle outgoing connection is kept. Less than the time after which common
+/// servers close it (some after five seconds): if a request crosses with the close, it is not
+/// known whether the server got it.
+pub const EGRESS_KEPT_FOR: Duration = Duration::from_secs(4);
 
-/// Seconds after which an outgoing connection is not used again, however busy: the service
+/// Time after which an outgoing connection is not used again, however busy: the service
 /// follows a name that resolves to another address by then.
-pub const EGRESS_CONNECTION_SECONDS: u64 = 300;
+pub const EGRESS_CONNECTION_LONGEST: Duration = Duration::from_mins(5);
 
 /// Idle outgoing connections that are kept, for one server and in all.
 pub const EGRESS_KEPT_PER_PLACE: usize = 64;
@@ -786,9 +783,9 @@ pub const EGRESS_KEPT: usize = 256;
 pub const EGRESS_CALLS_PER_PLACE: usize = 128;
 pub const EGRESS_CALLS: usize = 512;
 
-/// Milliseconds that a connection may take after an answer to be ready for another request:
-/// it is ready at once, unless the server did not read the request to its end.
-pub const EGRESS_READY_MS: u64 = 100;
+/// Time that a connection may take after an answer to be ready for another request: it is
+/// ready at once, unless the server did not read the request to its end.
+pub const EGRESS_READY_DEADLINE: Duration = Duration::from_millis(100);
 
 /// TLS sessions that are remembered, so that another connection to the same server costs
 /// less.
@@ -817,9 +814,9 @@ pub const LEFT_SHOWN: usize = 100;
 pub const LEFT_REMEMBERED: usize = 10_000;
 
 /// Attempts to erase a person without progress, while other writes recreate what it
-/// removes, and milliseconds between two attempts.
+/// removes, and the time between two attempts.
 pub const ERASE_ATTEMPTS: u32 = 100;
-pub const ERASE_PAUSE_MS: u64 = 20;
+pub const ERASE_PAUSE: Duration = Duration::from_millis(20);
 
 /// Attempts to empty the log of a SQLite file after a person was erased, while others read
 /// from it.
@@ -828,9 +825,9 @@ pub const LOG_EMPTIED_ATTEMPTS: u32 = 20;
 /// Products that an operator removes in one request.
 pub const REMOVED_PRODUCTS: usize = 1_000;
 
-/// Microseconds for which tombstones are kept for readers of a feed: indexes read it every
-/// second, and an index that has not read it for that long is rebuilt.
-pub const TOMBSTONES_KEPT_MICROS: i64 = 7 * 24 * 3_600 * 1_000_000;
+/// How long tombstones are kept for readers of a feed: indexes read it every second, and an
+/// index that has not read it for that long is rebuilt.
+pub const TOMBSTONES_KEPT: Duration = Duration::from_hours(7 * 24);
 
 /// Bytes of one line of a catalogue: a description of the greatest length with each
 /// character escaped, and some columns that the import ignores.
@@ -870,16 +867,16 @@ pub const ROLLUP_CHANGES_ALONE: u32 = 250;
 /// machine away from requests.
 pub const ROLLUP_STEPS_AT_ONCE: usize = 4;
 
-/// Seconds after which a run stops reading workspaces with more changes; the next run
-/// continues with them. Other workspaces show their counts as of this run.
-pub const ROLLUP_RUN_SECONDS: u64 = 10;
+/// Time after which a run stops reading workspaces with more changes; the next run continues
+/// with them. Other workspaces show their counts as of this run.
+pub const ROLLUP_RUN_LONGEST: Duration = Duration::from_secs(10);
 
 /// Checks, a millisecond apart, whether a request waits for the writer before a rollup step
 /// begins: longer than a commit takes, and under full load the rollups still advance.
 pub const ROLLUP_WAITS: u32 = 20;
 
-/// Least milliseconds between two rounds of rollups, however short the configured interval.
-pub const ROLLUP_REST_MS: u64 = 50;
+/// Least time between two rounds of rollups, however short the configured interval.
+pub const ROLLUP_REST: Duration = Duration::from_millis(50);
 
 /// Time zones of a workspace with a cube of local days; others are answered from slots.
 pub const ZONES_PER_WORKSPACE: usize = 8;
@@ -887,8 +884,8 @@ pub const ZONES_PER_WORKSPACE: usize = 8;
 /// Requests for a time zone before it gets a cube: a single request is cheaper without one.
 pub const ZONE_REQUESTS: u64 = 3;
 
-/// Microseconds without a request after which a time zone's cube is removed.
-pub const ZONE_UNUSED_MICROS: i64 = 30 * 24 * 3_600 * 1_000_000;
+/// Time without a request after which a time zone's cube is removed.
+pub const ZONE_UNUSED: Duration = Duration::from_hours(30 * 24);
 
 /// Slots that one step adds to a cube: four days.
 pub const CUBE_SLOTS: i32 = 4 * 96;
@@ -915,9 +912,9 @@ pub const ANALYTICS_INLINE_CELLS: usize = 4_096;
 /// sources as conversations.
 pub const ANALYTICS_CELLS: usize = 500_000;
 
-/// Seconds after which analytics counts are stale: about twice the six hours that a refresh
-/// may take.
-pub const ANALYTICS_STALE_SECONDS: i64 = 12 * 3_600;
+/// Time after which analytics counts are stale: about twice the six hours that a refresh may
+/// take.
+pub const ANALYTICS_STALE_AFTER: Duration = Duration::from_hours(12);
 
 /// The first year that analytics can be asked for: since then, local days of every time
 /// zone begin on a quarter of an hour.
@@ -973,12 +970,12 @@ pub const DIGESTS_KEPT: usize = 1_024;
 /// Failures in a row after which the circuit breaker opens for a version and a connection.
 pub const BREAKER_FAILURES: u32 = 3;
 
-/// Seconds of the first and the longest pause between two calls while a circuit is open.
-pub const BREAKER_FIRST_SECONDS: i64 = 1;
-pub const BREAKER_LONGEST_SECONDS: i64 = 300;
+/// The first and the longest pause between two calls while a circuit is open.
+pub const BREAKER_FIRST: Duration = Duration::from_secs(1);
+pub const BREAKER_LONGEST: Duration = Duration::from_mins(5);
 
-/// Seconds over which the deliveries that wait for such a version are spread.
-pub const BREAKER_SPREAD_SECONDS: u32 = 60;
+/// Time over which the deliveries that wait for such a version are spread, a second apart.
+pub const BREAKER_SPREAD: Duration = Duration::from_secs(60);
 
 /// Pairs of version and connection whose failures are remembered.
 pub const BREAKERS_KEPT: usize = 10_000;

@@ -8,6 +8,8 @@ mod repeats;
 mod templates;
 mod validation;
 
+use std::time::Duration;
+
 use leadhost::domain::connection::{Connection, Pause};
 use leadhost::store::{OutboxFilter, OutboxMessage};
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
@@ -124,7 +126,11 @@ impl Bot {
         let due = self
             .host
             .store()
-            .claim(&leadhost::store::Turns::new(10), now, now.plus_seconds(60))
+            .claim(
+                &leadhost::store::Turns::new(10),
+                now,
+                now.plus(Duration::from_secs(60)),
+            )
             .await;
         let due = due.expect("a store");
         assert!(due.is_empty(), "{due:?}");

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use leadhost::clock::{Clock as _, SystemClock};
-use leadhost::domain::time::Micros;
+use leadhost::domain::time::{Micros, micros};
 use rusqlite::params;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ use crate::sample::Sample;
 use crate::{Arguments, Failure};
 
 const SIZES: [u64; 3] = [100_000, 1_000_000, 10_000_000];
-const DAYS: i64 = 730;
+const DAYS: u64 = 730;
 /// Requests of each kind.
 const TIMES: usize = 300;
 /// Runs of the plain query.
@@ -130,12 +130,12 @@ fn is_counted(client: &mut Client) -> Result<bool, Failure> {
     Ok(sets.next().is_some_and(|set| !set["as_of"].is_null()))
 }
 
-/// Sao Paulo has had no summer time since 2019, so it is always three hours behind.
-const BEHIND: i64 = 3 * Micros::HOUR;
+/// Sao Paulo has had no summer time since 2019, so it is always three hours behind. In seconds.
+const BEHIND: i64 = 3 * 3_600;
 
 /// Returns the local midnight so many days from now, as a date.
 fn midnight(now: Micros, days: i64) -> String {
-    let local = Micros(now.0 - BEHIND + days * Micros::DAY);
+    let local = now.plus_seconds(days * 86_400 - BEHIND);
     local.text()[..10].to_owned()
 }
 
@@ -171,8 +171,9 @@ fn seed(database: &Path, workspace: &str, size: u64, now: Micros) -> Result<(), 
     let id = ids
         .sql("printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536 % 65536, n % 4096, n % 4095, n)");
     let contact = ids.sql("printf('018bcfe5-0000-7000-9000-%012x', n)");
-    let first = now.0 - DAYS * Micros::DAY;
-    let span = DAYS * Micros::DAY - Micros::HOUR;
+    let days = Duration::from_hours(DAYS * 24);
+    let first = now.minus(days).0;
+    let span = micros(days - Duration::from_hours(1));
     connection.execute_batch(&format!(
         "with recursive n (n) as (select 1 union all select n + 1 from n where n < {size}),
          one as (

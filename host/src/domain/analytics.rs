@@ -108,7 +108,7 @@ pub fn add(to: &mut Counts, counts: &Counts, sign: i64) {
 pub struct Slot(pub i32);
 
 impl Slot {
-    pub const MICROS: i64 = 15 * Micros::MINUTE;
+    const MICROS: i64 = 15 * 60 * 1_000_000;
     /// Less than every slot in which something begins.
     pub const BEGINNING: Self = Self(i32::MIN);
     /// Greater than every slot in which something begins.
@@ -121,7 +121,7 @@ impl Slot {
 
     /// Returns the first slot that begins at the instant or later.
     pub fn from(instant: Micros) -> Self {
-        Self::containing(instant.plus(Self::MICROS - 1))
+        Self::containing(Micros(instant.0.saturating_add(Self::MICROS - 1)))
     }
 
     pub fn start(self) -> Micros {

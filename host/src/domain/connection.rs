@@ -3,6 +3,7 @@
 //! checks, the allow-list, routes and pauses work the same for both.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -111,6 +112,25 @@ pub struct Settings {
     pub channel: String,
     /// Channels: the kind of agent behind the instance.
     pub agent_kind: AgentKind,
+}
+
+impl Settings {
+    pub fn unanswered_after(&self) -> Duration {
+        span(self.unanswered_seconds)
+    }
+
+    pub fn idle_after(&self) -> Duration {
+        span(self.idle_seconds)
+    }
+
+    pub fn kept_for(&self) -> Duration {
+        span(self.kept_seconds)
+    }
+}
+
+/// Returns so many seconds; a negative number, which no file may have, is none.
+fn span(seconds: i64) -> Duration {
+    Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
 }
 
 impl Default for Settings {

@@ -2,6 +2,7 @@
 //! characters, so that texts sort in the order of their times.
 
 use std::fmt;
+use std::time::Duration;
 
 use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, Timelike as _, Utc};
 use jiff::Timestamp;
@@ -12,34 +13,58 @@ use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, 
 
 use super::zone::Zone;
 
-/// Microseconds since 1970-01-01T00:00:00Z.
+/// An instant: microseconds since 1970-01-01T00:00:00Z. What lies between two instants is a
+/// [`Duration`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Micros(pub i64);
 
+/// Returns the whole microseconds of a span, at most `i64::MAX`.
+pub fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// Returns the seconds of a span, rounded up.
+pub fn whole_seconds(span: Duration) -> u64 {
+    span.as_secs()
+        .saturating_add(u64::from(span.subsec_nanos() > 0))
+}
+
 impl Micros {
-    pub const SECOND: i64 = 1_000_000;
-    pub const MINUTE: i64 = 60 * Self::SECOND;
-    pub const HOUR: i64 = 60 * Self::MINUTE;
-    pub const DAY: i64 = 24 * Self::HOUR;
-
-    pub fn plus(self, micros: i64) -> Self {
-        Self(self.0.saturating_add(micros))
+    pub fn plus(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(micros(span)))
     }
 
+    pub fn minus(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(micros(span)))
+    }
+
+    /// Moves by seconds that may be negative: the offset of a zone, or the step of a test's
+    /// clock. For a span see [`Self::plus`].
     pub fn plus_seconds(self, seconds: i64) -> Self {
-        self.plus(seconds.saturating_mul(Self::SECOND))
+        Self(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
     }
 
-    /// Returns whether this was less than `most` microseconds ago. False for a time in the
-    /// future: the clock was set back since.
-    pub fn is_recent(self, now: Self, most: i64) -> bool {
-        (0..most).contains(&now.0.saturating_sub(self.0))
+    /// Returns the time from `earlier` to this. Zero if `earlier` is later.
+    pub fn since(self, earlier: Self) -> Duration {
+        let micros = self.0.saturating_sub(earlier.0);
+        Duration::from_micros(u64::try_from(micros).unwrap_or(0))
     }
 
-    /// Returns whether this is in the future by at most `most` microseconds. A time further
-    /// ahead was computed before the clock was set back, and no longer counts.
-    pub fn is_ahead(self, now: Self, most: i64) -> bool {
-        (1..=most).contains(&self.0.saturating_sub(now.0))
+    /// Returns whether this was less than `most` ago. False for a time in the future: the
+    /// clock was set back since.
+    pub fn is_recent(self, now: Self, most: Duration) -> bool {
+        self <= now && now.since(self) < most
+    }
+
+    /// Returns whether this is in the future by at most `most`. A time further ahead was
+    /// computed before the clock was set back, and no longer counts.
+    pub fn is_ahead(self, now: Self, most: Duration) -> bool {
+        self > now && self.since(now) <= most
+    }
+
+    /// Returns the beginning of its minute.
+    pub fn minute(self) -> Self {
+        Self(self.0 - self.0.rem_euclid(60 * 1_000_000))
     }
 
     /// Returns `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always with six digits.
@@ -144,8 +169,8 @@ fn served(year: i32, micros: i64) -> Option<Micros> {
 }
 
 /// `0001-01-01T00:00:00Z`, and the last microsecond of the year 9999.
-const FIRST: Micros = Micros(-62_135_596_800 * Micros::SECOND);
-const LAST: Micros = Micros(253_402_300_800 * Micros::SECOND - 1);
+const FIRST: Micros = Micros(-62_135_596_800 * 1_000_000);
+const LAST: Micros = Micros(253_402_300_800 * 1_000_000 - 1);
 
 /// Reads `2030-01-31` exactly: the library would accept signs and blanks too.
 fn bare_date(text: &str) -> Option<NaiveDate> {
@@ -212,6 +237,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_span_ends_at_the_last_instant_and_is_never_negative() {
+        let (first, last) = (Micros(i64::MIN), Micros(i64::MAX));
+        assert_eq!(Micros(1).plus(Duration::MAX), last);
+        assert_eq!(Micros(-2).minus(Duration::MAX), first);
+        assert_eq!(last.since(first), Duration::from_micros(i64::MAX as u64));
+        assert_eq!(Micros(7).since(Micros(4)), Duration::from_micros(3));
+        assert_eq!(Micros(4).since(Micros(7)), Duration::ZERO);
+        assert_eq!(micros(Duration::from_nanos(1_999)), 1);
+        assert_eq!(whole_seconds(Duration::from_nanos(1)), 1);
+        assert_eq!(whole_seconds(Duration::from_secs(2)), 2);
+        assert_eq!(Micros(-1).minute(), Micros(-60_000_000));
+    }
+
+    #[test]
+    fn a_time_on_the_other_side_of_now_is_neither_recent_nor_ahead() {
+        let most = Duration::from_micros(3);
+        let now = Micros(10);
+        let recent = (0..20).filter(|at| Micros(*at).is_recent(now, most));
+        assert_eq!(recent.collect::<Vec<_>>(), [8, 9, 10]);
+        let ahead = (0..20).filter(|at| Micros(*at).is_ahead(now, most));
+        assert_eq!(ahead.collect::<Vec<_>>(), [11, 12, 13]);
+        assert!(!Micros(i64::MIN).is_recent(now, most) && !Micros(i64::MAX).is_ahead(now, most));
+        assert!(!now.is_recent(now, Duration::ZERO));
+    }
+
+    #[test]
     fn the_text_has_six_digits_and_a_z() {
         assert_eq!(Micros(0).text(), "1970-01-01T00:00:00.000000Z");
         assert_eq!(
@@ -223,8 +274,8 @@ mod tests {
 
     #[test]
     fn the_text_equals_the_formatted_time() {
-        let year_1 = -62_135_596_800 * Micros::SECOND;
-        let year_9999 = 253_402_300_799 * Micros::SECOND + 999_999;
+        let year_1 = -62_135_596_800 * 1_000_000;
+        let year_9999 = 253_402_300_799 * 1_000_000 + 999_999;
         let spread = (0..2_000).map(|at| year_1 + (year_9999 - year_1) / 2_000 * at + 7 * at);
         for micros in spread.chain([year_1, -1, 1, year_9999]) {
             let time = DateTime::<Utc>::from_timestamp_micros(micros).expect("a time");
@@ -246,7 +297,7 @@ mod tests {
         check("1970-01-01 00:00:01Z", Some(1_000_000));
         check("1970-01-01T00:00:01.1234567899Z", Some(1_123_456));
         check("1970-01-01 01:00", None);
-        check("1970-01-02", Some(Micros::DAY));
+        check("1970-01-02", Some(24 * 3_600 * 1_000_000));
         check("", None);
         check("yesterday", None);
         check("1970-13-01", None);
@@ -290,7 +341,7 @@ mod tests {
         check(
             "1970-01-01T00:00:00.5-0300",
             "UTC",
-            Some(3 * Micros::HOUR + 500_000),
+            Some(3 * 3_600 * 1_000_000 + 500_000),
         );
         check("2025-11-06 14:30:00", "Nowhere/At_All", None);
         check("2025-11-06 14:30:00", "america/sao_paulo", None);

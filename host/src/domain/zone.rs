@@ -15,6 +15,9 @@ use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
 
 use super::time::Micros;
 
+/// Microseconds of 24 hours.
+const DAY: i64 = 24 * 3_600 * 1_000_000;
+
 /// The zone of analytics if the request names none.
 pub const DEFAULT: &str = "America/Sao_Paulo";
 
@@ -125,7 +128,7 @@ impl Zone {
             // At the end of the range of years, where the instant is later than the
             // library's last.
             None => {
-                let midnight = i64::from(day.0).saturating_mul(Micros::DAY);
+                let midnight = i64::from(day.0).saturating_mul(DAY);
                 Micros(midnight).plus_seconds(-i64::from(offset.seconds()))
             }
         }
@@ -147,7 +150,7 @@ impl Zone {
                 Timestamp::MAX
             };
             let local = instant.plus_seconds(i64::from(self.rules.to_offset(end).seconds()));
-            return Day(i32::try_from(local.0.div_euclid(Micros::DAY)).unwrap_or(i32::MAX));
+            return Day(i32::try_from(local.0.div_euclid(DAY)).unwrap_or(i32::MAX));
         };
         let date = Day::from_date(self.rules.to_datetime(timestamp).date());
         // If the clock was set back past midnight, it shows a date twice.
@@ -166,8 +169,12 @@ impl Zone {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::domain::time;
+
+    const TICK: Duration = Duration::from_micros(1);
 
     fn at(text: &str) -> Micros {
         time::parse(text).expect("a time")
@@ -179,7 +186,7 @@ mod tests {
         let start = zone.start_of(day);
         assert_eq!(start, at(expect), "{} of {day} starts {start}", zone.name());
         assert_eq!(zone.day_of(start), day);
-        assert_eq!(zone.day_of(start.plus(-1)), day.plus(-1));
+        assert_eq!(zone.day_of(start.minus(TICK)), day.plus(-1));
     }
 
     #[test]
@@ -209,7 +216,7 @@ mod tests {
             let day = Day::parse(day).expect("a day");
             let micros = own.start_of(day.plus(1)).0 - own.start_of(day).0;
             #[expect(clippy::cast_precision_loss, reason = "a day")]
-            let long = micros as f64 / Micros::HOUR as f64;
+            let long = micros as f64 / (DAY / 24) as f64;
             assert_eq!(long, hours, "{zone} {day}");
         };
         check("Europe/Lisbon", "2026-03-29", 23.0);
@@ -241,7 +248,7 @@ mod tests {
         let change = at("2011-12-30T10:00:00Z");
         assert_eq!(apia.start_of(day("2011-12-30")), change);
         assert_eq!(apia.start_of(day("2011-12-31")), change);
-        assert_eq!(apia.day_of(change.plus(-1)), day("2011-12-29"));
+        assert_eq!(apia.day_of(change.minus(TICK)), day("2011-12-29"));
         assert_eq!(apia.day_of(change), day("2011-12-31"));
     }
 
@@ -252,9 +259,9 @@ mod tests {
         let seventh = Day::parse("2010-11-07").expect("a day");
         let start = at("2010-11-07T02:30:00Z");
         assert_eq!(zone.start_of(seventh), start);
-        assert_eq!(zone.day_of(start.plus(-1)), seventh.plus(-1));
+        assert_eq!(zone.day_of(start.minus(TICK)), seventh.plus(-1));
         for minutes in [0, 1, 30, 60, 61] {
-            let instant = start.plus(minutes * Micros::MINUTE);
+            let instant = start.plus(Duration::from_mins(minutes));
             assert_eq!(zone.day_of(instant), seventh, "{minutes} minutes later");
         }
         starts("America/St_Johns", "2010-11-08", "2010-11-08T03:30:00Z");
@@ -332,7 +339,7 @@ mod tests {
                 .map(|year| first.plus(year * 365))
                 .chain([last])
                 .collect();
-            let begin = Timestamp::from_microsecond(zone.start_of(first).0 - Micros::DAY);
+            let begin = Timestamp::from_microsecond(zone.start_of(first).0 - DAY);
             for change in zone.rules.following(begin.expect("a time")) {
                 let at = Micros(change.timestamp().as_microsecond());
                 let of = zone.day_of(at);
@@ -344,13 +351,13 @@ mod tests {
             }
             for day in near {
                 let (start, next) = (zone.start_of(day), zone.start_of(day.plus(1)));
-                assert_eq!(start.0 % (15 * Micros::MINUTE), 0, "{name} {day}");
+                assert_eq!(start.0 % (DAY / 96), 0, "{name} {day}");
                 assert!(start <= next, "{name} {day}");
                 if start < next {
                     assert_eq!(zone.day_of(start), day, "{name}");
-                    assert_eq!(zone.day_of(next.plus(-1)), day, "{name}");
+                    assert_eq!(zone.day_of(next.minus(TICK)), day, "{name}");
                 }
-                assert!(zone.day_of(start.plus(-1)) < day, "{name} {day}");
+                assert!(zone.day_of(start.minus(TICK)) < day, "{name} {day}");
             }
         }
     }

@@ -58,7 +58,7 @@ impl Connection {
         addresses: &[SocketAddr],
         tls: &TlsConnector,
     ) -> Result<Self, EgressError> {
-        const WITHIN: Duration = Duration::from_secs(limits::EGRESS_CONNECT_SECONDS);
+        const WITHIN: Duration = limits::EGRESS_CONNECT_DEADLINE;
         timeout(WITHIN, Self::open_patiently(target, addresses, tls))
             .await
             .unwrap_or_else(|_| Err(target.unreachable(format!("no connection within {WITHIN:?}"))))
@@ -104,7 +104,7 @@ impl Connection {
         Ok(Self {
             sender,
             driver,
-            until: Instant::now() + Duration::from_secs(limits::EGRESS_CONNECTION_SECONDS),
+            until: Instant::now() + limits::EGRESS_CONNECTION_LONGEST,
         })
     }
 
@@ -115,7 +115,7 @@ impl Connection {
 
     /// Returns whether the connection is ready for another request.
     pub async fn is_ready(&mut self) -> bool {
-        const WITHIN: Duration = Duration::from_millis(limits::EGRESS_READY_MS);
+        const WITHIN: Duration = limits::EGRESS_READY_DEADLINE;
         matches!(timeout(WITHIN, self.sender.ready()).await, Ok(Ok(())))
     }
 
@@ -171,7 +171,7 @@ async fn read(response: http::Response<Incoming>) -> Result<HttpResponse, String
 }
 
 async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, String> {
-    const WITHIN: Duration = Duration::from_secs(limits::EGRESS_ADDRESS_SECONDS);
+    const WITHIN: Duration = limits::EGRESS_ADDRESS_DEADLINE;
     let mut last = String::new();
     for address in addresses.iter().take(limits::EGRESS_ADDRESSES) {
         last = match timeout(WITHIN, TcpStream::connect(address)).await {

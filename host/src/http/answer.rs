@@ -210,18 +210,17 @@ async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
         // An import lasts as long as its body keeps arriving. Each piece has a time of its own.
         return Box::pin(router::run(call, route, body)).await;
     }
-    let mut seconds = server.answer_seconds;
+    let mut longest = server.answer_time();
     if matches!(route, Route::Admin(_)) {
         // Operators wait while a component is compiled and tried.
         let plugins = &call.http.core.config.plugins;
-        seconds += plugins.compile_seconds + plugins.trial_seconds;
+        longest += Duration::from_secs(plugins.compile_seconds + plugins.trial_seconds);
     }
-    let body_in_time =
-        tokio::time::timeout(Duration::from_secs(server.body_seconds), body.is_done());
+    let body_in_time = tokio::time::timeout(server.body_time(), body.is_done());
     let time_is_up = async {
         // A late body is refused where it is read.
         let _ = body_in_time.await;
-        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        tokio::time::sleep(longest).await;
     };
     let work = Box::pin(router::run(call, route, body));
     tokio::select! {

@@ -101,7 +101,7 @@ impl Unread {
     /// [`ApiError::Overloaded`] if there is no room for it, and [`ApiError::BadRequest`] or
     /// [`ApiError::ClientGone`] if it breaks off.
     pub async fn read(self, http: &Http, limit: usize) -> Result<Body, ApiError> {
-        let time = Duration::from_secs(http.core.config.server.body_seconds);
+        let time = http.core.config.server.body_time();
         self.read_within(limit, time)
             .await
             .map_err(|error| match error {
@@ -300,7 +300,7 @@ async fn drain(mut incoming: Coming) {
             left = rest;
         }
     };
-    let _ = timeout(Duration::from_secs(limits::DRAINED_SECONDS), read).await;
+    let _ = timeout(limits::DRAINED_FOR, read).await;
 }
 
 #[cfg(test)]

@@ -6,11 +6,14 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use super::route::Surface;
 use crate::domain::network;
-use crate::domain::time::Micros;
+use crate::domain::time::{Micros, whole_seconds};
 use crate::limits;
+
+const MINUTE: Duration = Duration::from_mins(1);
 
 pub struct Failures {
     /// 0: there is no bound.
@@ -52,7 +55,7 @@ impl Failures {
     pub fn note(&self, who: Who, now: Micros) {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         // If the clock went backwards, the count starts over too.
-        if !minute.since.is_recent(now, Micros::MINUTE) {
+        if !minute.since.is_recent(now, MINUTE) {
             minute.since = now;
             minute.of.clear();
         }
@@ -70,11 +73,10 @@ impl Failures {
             return None;
         }
         let minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
-        let passed = now.0 - minute.since.0;
-        let counts = (0..Micros::MINUTE).contains(&passed);
+        let counts = minute.since.is_recent(now, MINUTE);
         let failures = minute.of.get(&who).filter(|_| counts)?;
-        let left = u64::try_from(Micros::MINUTE - passed).unwrap_or(0);
-        (*failures >= self.most).then(|| left.div_ceil(1_000_000).max(1))
+        let left = MINUTE.saturating_sub(now.since(minute.since));
+        (*failures >= self.most).then(|| whole_seconds(left).max(1))
     }
 }
 
@@ -89,7 +91,7 @@ mod tests {
     #[test]
     fn an_address_that_failed_too_often_waits_for_the_next_minute() {
         let failures = Failures::new(2);
-        let start = Micros(Micros::HOUR);
+        let start = Micros(0).plus(Duration::from_hours(1));
         failures.note(who(1), start);
         assert_eq!(failures.refused(who(1), start), None);
         failures.note(who(1), start);
@@ -97,7 +99,7 @@ mod tests {
         let operator = Who::new(IpAddr::from(1_u32.to_be_bytes()), Surface::Admin);
         assert_eq!(failures.refused(operator, start), None);
         assert_eq!(failures.refused(who(2), start), None);
-        let later = Micros(start.0 + Micros::MINUTE);
+        let later = start.plus(MINUTE);
         assert_eq!(failures.refused(who(1), later), None);
         assert_eq!(failures.refused(who(1), Micros(0)), None);
     }

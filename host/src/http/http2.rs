@@ -78,7 +78,7 @@ where
         .serve_connection(TokioIo::new(stream), service);
     let mut served = pin!(served);
     let mut stop = pin!(stop);
-    let head_time = Duration::from_secs(http.core.config.server.header_seconds);
+    let head_time = http.core.config.server.header_time();
     loop {
         tokio::select! {
             result = served.as_mut() => return result,
@@ -88,7 +88,7 @@ where
         match progress.rests_for() {
             _ if progress.is_new() && accepted.elapsed() >= head_time => return Ok(()),
             rest if progress.is_busy() && rest >= longest(http) => return Ok(()),
-            rest if rest >= Duration::from_secs(limits::IDLE_SECONDS) && !progress.is_busy() => {
+            rest if rest >= limits::IDLE_LONGEST && !progress.is_busy() => {
                 break;
             }
             _ => {}
@@ -111,7 +111,7 @@ where
 /// Returns how long a request may take until a part of its answer is sent.
 fn longest(http: &Http) -> Duration {
     let server = &http.core.config.server;
-    Duration::from_secs(server.body_seconds + server.answer_seconds + limits::STALL_SECONDS)
+    server.body_time() + server.answer_time() + limits::STALL_LONGEST
 }
 
 /// Copies the authority of a request to where HTTP/1.1 has it, so that it is checked in one

@@ -13,7 +13,6 @@ use super::call::Call;
 use super::error::ApiError;
 use super::reply::{self, Reply};
 use crate::domain::hex;
-use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::{IdempotencyClaim, IdempotencyKey, StoredAnswer};
 
@@ -67,7 +66,7 @@ impl Key {
                 key: self.0,
             },
             fingerprint: fingerprint(subject, body),
-            kept: call.http.core.config.retention.idempotency_hours * Micros::HOUR,
+            kept: call.http.core.config.retention.idempotency(),
         }
     }
 }

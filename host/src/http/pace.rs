@@ -4,29 +4,31 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use crate::domain::time::Micros;
+use crate::domain::time::{Micros, micros, whole_seconds};
 use crate::limits;
 
 pub struct Pace<K> {
-    /// The microseconds that a request costs. 0: there is no bound.
-    each: i64,
-    /// The greatest debt, in microseconds.
-    burst: i64,
+    /// What a request costs. Zero: there is no bound.
+    each: Duration,
+    /// The greatest debt.
+    burst: Duration,
     /// When the debt of each is paid off.
     paid: Mutex<HashMap<K, Micros>>,
 }
 
 impl<K: Hash + Eq + Clone> Pace<K> {
-    /// Allows `many` requests per `time` microseconds, in one burst or spread. 0: there is no
-    /// bound.
-    pub fn new(many: u32, time: i64) -> Self {
-        let each = time
-            .checked_div(i64::from(many))
-            .map_or(0, |each| each.max(1));
+    /// Allows `many` requests in this time, in one burst or spread. 0: there is no bound.
+    pub fn new(many: u32, time: Duration) -> Self {
+        // Whole microseconds, like the times that it is added to.
+        let each = micros(time)
+            .unsigned_abs()
+            .checked_div(u64::from(many))
+            .map_or(Duration::ZERO, |each| Duration::from_micros(each.max(1)));
         Self {
             each,
-            burst: each * i64::from(many),
+            burst: each.saturating_mul(many),
             paid: Mutex::default(),
         }
     }
@@ -37,7 +39,7 @@ impl<K: Hash + Eq + Clone> Pace<K> {
     ///
     /// The seconds after which `who` may try again.
     pub fn ask(&self, who: &K, now: Micros) -> Result<(), u64> {
-        if self.each == 0 {
+        if self.each.is_zero() {
             return Ok(());
         }
         let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,10 +53,9 @@ impl<K: Hash + Eq + Clone> Pace<K> {
             Some(until) if until.is_ahead(now, self.burst) => *until,
             _ => now,
         };
-        let owed = until.0 - now.0 + self.each;
+        let owed = until.since(now).saturating_add(self.each);
         if owed > self.burst {
-            let wait = u64::try_from(owed - self.burst).unwrap_or(0);
-            return Err(wait.div_ceil(1_000_000).max(1));
+            return Err(whole_seconds(owed.saturating_sub(self.burst)).max(1));
         }
         match paid.get_mut(who) {
             Some(known) => *known = until.plus(self.each),
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_burst_of_one_second_is_admitted_and_then_the_rate() {
-        let pace = Pace::new(10, Micros::SECOND);
+        let pace = Pace::new(10, Duration::from_secs(1));
         for _ in 0..10 {
             assert_eq!(pace.ask(&1, Micros(0)), Ok(()));
         }
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn without_a_rate_every_request_is_admitted() {
-        let pace = Pace::new(0, Micros::MINUTE);
+        let pace = Pace::new(0, Duration::from_mins(1));
         for _ in 0..1_000 {
             assert_eq!(pace.ask(&1, Micros(0)), Ok(()));
         }
@@ -91,8 +92,8 @@ mod tests {
 
     #[test]
     fn a_clock_that_goes_backwards_refuses_no_request() {
-        let pace = Pace::new(10, Micros::SECOND);
-        let before = Micros(Micros::HOUR);
+        let pace = Pace::new(10, Duration::from_secs(1));
+        let before = Micros(0).plus(Duration::from_hours(1));
         for _ in 0..10 {
             assert_eq!(pace.ask(&1, before), Ok(()));
         }
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn the_remembered_clients_stay_bounded() {
-        let pace = Pace::new(1, Micros::SECOND);
+        let pace = Pace::new(1, Duration::from_secs(1));
         for number in 0..=limits::PACED {
             assert_eq!(pace.ask(&number, Micros(0)), Ok(()));
         }

@@ -6,17 +6,18 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 
 use crate::domain::id::WorkspaceId;
-use crate::domain::time::Micros;
+use crate::domain::time::{Micros, micros};
 use crate::limits;
 use crate::store::{Debt, Price, Store, StoreError};
 
 /// The window of the limit.
-const WINDOW: i64 = Micros::MINUTE;
+const WINDOW: Duration = Duration::from_mins(1);
 
 /// The refused workspaces that this host knows of.
 #[derive(Default)]
@@ -94,7 +95,7 @@ impl RateLimiter {
 
 fn price(limit: u32) -> Price {
     let limit = i64::from(limit.max(1));
-    let each = WINDOW / limit;
+    let each = micros(WINDOW) / limit;
     Price {
         each,
         full: each * limit,
@@ -127,7 +128,7 @@ impl Quota {
             reset,
             ..
         } = self;
-        let window = WINDOW / Micros::SECOND;
+        let window = WINDOW.as_secs();
         let texts = [
             (
                 "ratelimit-policy",
@@ -172,14 +173,14 @@ mod tests {
         assert_eq!((refused.remaining, refused.reset), (0, 60));
         assert_eq!(after, owed, "a refusal costs nothing");
         // Half a second later one request is served.
-        let (after, quota) = ask(owed - Micros::SECOND / 2, 120);
+        let (after, quota) = ask(owed - 500_000, 120);
         assert_eq!(quota.retry_after, None);
         assert!(ask(after, 120).1.retry_after.is_some());
     }
 
     #[test]
     fn a_clock_that_is_set_back_costs_a_window_at_most() {
-        assert_eq!(ask(Micros::HOUR, 1).0, Micros::MINUTE);
+        assert_eq!(ask(60 * micros(WINDOW), 1).0, micros(WINDOW));
     }
 
     #[test]
@@ -200,14 +201,14 @@ mod tests {
         let rate = RateLimiter::default();
         let workspace = WorkspaceId::new(Micros(0));
         let debt = Debt {
-            owed: Micros::MINUTE,
+            owed: micros(WINDOW),
             refused: true,
         };
         let refused = |workspace, now| rate.refused(workspace, price(120), Micros(now)).is_some();
         rate.remember(workspace, debt, Micros(0));
-        assert!(refused(workspace, 0) && refused(workspace, Micros::SECOND / 2 - 1));
+        assert!(refused(workspace, 0) && refused(workspace, 499_999));
         assert!(!refused(WorkspaceId::new(Micros(0)), 0));
-        assert!(!refused(workspace, Micros::SECOND / 2));
+        assert!(!refused(workspace, 500_000));
         rate.remember(workspace, debt, Micros(5));
         assert!(!refused(workspace, 4), "the clock was set back");
         assert!(rate.0.lock().expect("not poisoned").is_empty());

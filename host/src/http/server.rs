@@ -68,7 +68,7 @@ pub async fn serve(
     if let Err(error) = closing::begin_no_more(&listener) {
         tracing::warn!(%error, "listener still takes new connections while it closes, late clients may be cut off");
     }
-    let last = tokio::time::sleep(Duration::from_millis(limits::LISTENER_CLOSES_MS));
+    let last = tokio::time::sleep(limits::LISTENER_CLOSES);
     door.admit_until(&listener, last).await;
     match listener.into_std() {
         Ok(listener) => door.admit_the_rest(&listener).await,
@@ -317,7 +317,7 @@ impl Connection {
     }
 
     fn head_time(&self) -> Duration {
-        Duration::from_secs(self.http.core.config.server.header_seconds)
+        self.http.core.config.server.header_time()
     }
 
     fn head_deadline(&self) -> Instant {
@@ -371,7 +371,7 @@ impl Connection {
             progress.clone(),
             self.head_deadline(),
             self.head_time(),
-            Duration::from_secs(limits::STALL_SECONDS),
+            limits::STALL_LONGEST,
             refusing,
         );
         let service = service_fn(|request| {
@@ -394,7 +394,7 @@ impl Connection {
             .timer(TokioTimer::new())
             // hyper's timer also runs between requests. With the head's own deadline, it bounds
             // idling.
-            .header_read_timeout(Duration::from_secs(limits::IDLE_SECONDS))
+            .header_read_timeout(limits::IDLE_LONGEST)
             .max_buf_size(limits::CONNECTION_BUFFER_BYTES)
             // A client that has sent a whole request and hangs up has it executed: otherwise
             // hyper would drop it wherever it waits. The answer's time bounds answers that no

@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::{budget, crowd, failures, pace, rate};
 use crate::core::Core;
 use crate::domain::id::{ConnectionId, PartnerId};
-use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::Pipeline;
 
@@ -39,7 +38,7 @@ impl Http {
             crowd: Arc::new(crowd::Crowd::new(
                 server.connections,
                 server.connections_per_peer,
-                Duration::from_millis(limits::RESTS_MS),
+                limits::RESTS_FOR,
             )),
             operators: Arc::new(crowd::Crowd::new(operators, operators, Duration::ZERO)),
             bodies: Arc::new(budget::Budget::configured(server)),
@@ -48,8 +47,8 @@ impl Http {
             )),
             answers: Arc::new(budget::Budget::of_answers(server)),
             failures: failures::Failures::new(server.failed_keys),
-            connection_pace: pace::Pace::new(config.intake.connection_rate, Micros::SECOND),
-            partner_pace: pace::Pace::new(server.partner_rate, Micros::MINUTE),
+            connection_pace: pace::Pace::new(config.intake.connection_rate, Duration::from_secs(1)),
+            partner_pace: pace::Pace::new(server.partner_rate, Duration::from_mins(1)),
             rate: rate::RateLimiter::default(),
             core,
             pipeline,

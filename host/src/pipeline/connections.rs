@@ -12,7 +12,6 @@ use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::{Location, Pairs, Place, SenderCheck, SenderChecks};
 use crate::domain::id::{AgentId, ConnectionId, WorkspaceId};
 use crate::domain::plugin::Digest;
-use crate::domain::time::Micros;
 use crate::limits;
 use crate::seal::{OpenError, Sealer, Secrets};
 use crate::store::singleflight::SingleFlight;
@@ -131,8 +130,8 @@ impl Live {
                 .filter(|_| connection.kind == ConnectionKind::Channel)?,
             agent_kind: settings.agent_kind,
             channel: settings.channel.clone(),
-            unanswered_after: settings.unanswered_seconds.saturating_mul(Micros::SECOND),
-            idle_after: settings.idle_seconds.saturating_mul(Micros::SECOND),
+            unanswered_after: settings.unanswered_after(),
+            idle_after: settings.idle_after(),
         })
     }
 

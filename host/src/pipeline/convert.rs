@@ -187,7 +187,7 @@ pub fn input(live: &Live, delivery: &NewDelivery) -> PluginDelivery {
 
 /// Returns the time after which fetches of this delivery are given up.
 pub fn fetch_until(pipeline: &Pipeline, received_at: Micros) -> Micros {
-    received_at.plus(pipeline.core.config.worker.fetch_days * Micros::DAY)
+    received_at.plus(pipeline.core.config.worker.fetched_for())
 }
 
 fn refused(ran: RanWith, problem: Problem) -> Converted {

@@ -8,6 +8,7 @@
 //! counts for every channel of that account.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::connections::Live;
 use super::failure::ConvertError;
@@ -25,10 +26,10 @@ use crate::domain::time::{self, Micros};
 use crate::store::{Channel, Event, Inbound, ItemResult, NewEvent, NewItem};
 
 /// How far a provider's clock may be ahead.
-const AHEAD: i64 = Micros::DAY;
+const AHEAD: Duration = Duration::from_hours(24);
 
 /// The age of the oldest event that counts: providers give up long before.
-const BEHIND: i64 = 366 * Micros::DAY;
+const BEHIND: Duration = Duration::from_hours(366 * 24);
 
 /// The word for a channel's connection in messages to people.
 const INSTANCE: &str = "instance";
@@ -304,7 +305,7 @@ fn read_phone(live: &Live, raw: Option<&str>) -> Option<Phone> {
 /// Returns when the event happened; an impossible time becomes the time of receipt.
 fn at(text: Option<&str>, received_at: Micros) -> Micros {
     text.and_then(time::parse)
-        .filter(|at| *at <= received_at.plus(AHEAD) && *at >= received_at.plus(-BEHIND))
+        .filter(|at| *at <= received_at.plus(AHEAD) && *at >= received_at.minus(BEHIND))
         .unwrap_or(received_at)
 }
 

@@ -1,5 +1,7 @@
 //! Failed conversions: the cause, and the result for the delivery.
 
+use std::time::Duration;
+
 use super::backoff;
 use super::connections::ConnectionError;
 use super::state::Pipeline;
@@ -85,7 +87,7 @@ pub fn after_failure(
         ConvertError::Connection(_) => waits(
             &error.to_string(),
             failures_before,
-            now.plus_seconds(pipeline.core.config.worker.backoff_first_seconds),
+            now.plus(pipeline.core.config.worker.backoff_first()),
         ),
         ConvertError::Call(_) | ConvertError::Configuration(_) => {
             let attempts = failures_before + 1;
@@ -98,19 +100,14 @@ pub fn after_failure(
             result.ran = ran;
             result.error = Some(error.to_string());
             result.attempts = attempts;
-            result.next_attempt_at =
-                (!parked).then(|| now.plus_seconds(backoff_seconds(pipeline, attempts)));
+            result.next_attempt_at = (!parked).then(|| now.plus(backoff(pipeline, attempts)));
             result
         }
     }
 }
 
-/// Returns the seconds until the worker's next attempt after this many.
-pub fn backoff_seconds(pipeline: &Pipeline, attempts: u32) -> i64 {
+/// Returns the time until the worker's next attempt after this many.
+pub fn backoff(pipeline: &Pipeline, attempts: u32) -> Duration {
     let worker = &pipeline.core.config.worker;
-    backoff::doubled(
-        worker.backoff_first_seconds,
-        worker.backoff_longest_seconds,
-        attempts,
-    )
+    backoff::doubled(worker.backoff_first(), worker.backoff_longest(), attempts)
 }

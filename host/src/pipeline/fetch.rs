@@ -12,6 +12,7 @@
 //! the pointer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::connections::Live;
 use super::held::{self, Held};
@@ -333,10 +334,7 @@ fn retry(
 }
 
 fn next(pipeline: &Pipeline, held: &HeldFetch, after_seconds: Option<u32>) -> Micros {
-    let backoff = failure::backoff_seconds(pipeline, held.attempts + 1);
-    pipeline
-        .core
-        .clock
-        .now()
-        .plus_seconds(backoff.max(after_seconds.map_or(0, i64::from)))
+    let backoff = failure::backoff(pipeline, held.attempts + 1);
+    let asked = Duration::from_secs(after_seconds.map_or(0, u64::from));
+    pipeline.core.clock.now().plus(backoff.max(asked))
 }

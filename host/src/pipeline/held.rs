@@ -15,10 +15,9 @@ pub struct Held {
 }
 
 impl Held {
-    pub fn for_seconds(seconds: i64) -> Self {
-        let lasts = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+    pub fn lasting(lease: Duration) -> Self {
         Self {
-            until: clock::boot() + lasts,
+            until: clock::boot() + lease,
         }
     }
 

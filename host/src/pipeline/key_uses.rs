@@ -1,7 +1,6 @@
 //! Periodically stores when each key was last used.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::state::Pipeline;
 use crate::limits;
@@ -10,7 +9,7 @@ use crate::limits;
 pub async fn run(pipeline: Arc<Pipeline>) {
     loop {
         let ends = tokio::select! {
-            () = tokio::time::sleep(Duration::from_secs(limits::KEY_USE_SECONDS)) => false,
+            () = tokio::time::sleep(limits::KEY_USES_EVERY) => false,
             () = pipeline.core.shutdown.ended() => true,
         };
         if let Err(error) = pipeline.keys.write_uses(&*pipeline.core.store).await

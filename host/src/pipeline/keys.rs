@@ -19,10 +19,10 @@ pub struct Keys {
     used: Mutex<HashMap<KeyId, Micros>>,
 }
 
-/// Invalid keys have a table of their own, so that guesses evict no valid key.
 /// Older than every answer that still counts.
-const LONG_AGO: Micros = Micros(-limits::KEY_BELIEVED_MICROS);
+const LONG_AGO: Micros = Micros(i64::MIN);
 
+/// Invalid keys have a table of their own, so that guesses evict no valid key.
 #[derive(Default)]
 struct Beliefs {
     /// Kept after they are stale, to remember keys that were valid.
@@ -57,7 +57,7 @@ impl Keys {
     /// The outer `None`: there is no current answer.
     fn believed(&self, digest: &[u8; 32], now: Micros) -> Option<Option<Arc<Caller>>> {
         let believed = self.beliefs();
-        let is_young = |since: &Micros| since.is_recent(now, limits::KEY_BELIEVED_MICROS);
+        let is_young = |since: &Micros| since.is_recent(now, limits::KEY_BELIEVED_FOR);
         match believed.good.get(digest) {
             Some((since, caller)) => is_young(since).then(|| Some(Arc::clone(caller))),
             None => believed
@@ -110,7 +110,7 @@ impl Keys {
     }
 
     pub fn note_use(&self, caller: &Caller, now: Micros) {
-        let minute = Micros(now.0 - now.0.rem_euclid(Micros::MINUTE));
+        let minute = now.minute();
         if caller
             .key
             .last_used_at

@@ -2,6 +2,7 @@
 //! the dedupe key, and the values that the deal keeps.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Map;
 use sha2::{Digest as _, Sha256};
@@ -22,7 +23,7 @@ use crate::store::{DedupeKey, ItemResult, NewFetch, NewItem, NewLead};
 
 /// Without an external id, leads with the same contact, listing and message are duplicates
 /// within this time.
-const CONTENT_WINDOW: i64 = 10 * Micros::MINUTE;
+const CONTENT_WINDOW: Duration = Duration::from_mins(10);
 
 /// Longer ids are hashed into the key, because indexes have limits.
 const LONGEST_ID: usize = 512;

@@ -1,7 +1,7 @@
 //! Commits the conversion of a stored delivery: in one write, or, if it is large, in parts,
 //! behind writes with waiting callers.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::pipeline::state::Pipeline;
 use crate::store::{Reconversion, StoreError, Write, Written};
@@ -15,17 +15,16 @@ use crate::store::{Reconversion, StoreError, Write, Written};
 /// [`StoreError`] if a write fails.
 pub async fn commit(pipeline: &Pipeline, conversion: Reconversion) -> Result<Written, StoreError> {
     let (delivery, lease) = (conversion.delivery, conversion.lease);
-    let lasts = pipeline.core.config.worker.lease_seconds;
-    let half = Duration::from_secs(u64::try_from(lasts).unwrap_or(0)) / 2;
+    let lasts = pipeline.core.config.worker.lease();
     let mut parts = conversion.in_parts().into_iter();
     let mut items = Vec::new();
     let mut since = Instant::now();
     while let Some(mut part) = parts.next() {
         if let Some(part) = &mut part.part
-            && since.elapsed() >= half
+            && since.elapsed() >= lasts / 2
         {
             since = Instant::now();
-            part.until = Some(pipeline.core.clock.now().plus_seconds(lasts));
+            part.until = Some(pipeline.core.clock.now().plus(lasts));
         }
         let write = Write::Convert(Box::new(part));
         match pipeline.core.writer.submit_background(write).await? {

@@ -42,7 +42,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
     // Another activation has its own redrive, and the next start continues.
     while serves(pipeline) && !pipeline.core.shutdown.has_begun() {
         let now = pipeline.core.clock.now();
-        let until = now.plus_seconds(pipeline.core.config.worker.lease_seconds);
+        let until = now.plus(pipeline.core.config.worker.lease());
         let held = match pipeline
             .core
             .store

@@ -65,7 +65,7 @@ pub async fn one(
     options: ReplayOptions,
 ) -> Result<DeliveryOutcome, ReplayError> {
     let now = pipeline.core.clock.now();
-    let until = now.plus_seconds(pipeline.core.config.worker.lease_seconds);
+    let until = now.plus(pipeline.core.config.worker.lease());
     let held = pipeline
         .core
         .store

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::fleet::Job;
-use crate::domain::time::Micros;
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::{Retention, StoreError};
@@ -19,8 +18,8 @@ const STEP: u32 = 500;
 /// Sweeps periodically until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let retention = Retention {
-        deliveries: pipeline.core.config.retention.deliveries_days * Micros::DAY,
-        quarantine: pipeline.core.config.retention.quarantine_days * Micros::DAY,
+        deliveries: pipeline.core.config.retention.deliveries(),
+        quarantine: pipeline.core.config.retention.quarantine(),
     };
     let mut job = Job::new("sweep");
     let mut due = Instant::now();

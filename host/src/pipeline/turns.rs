@@ -102,6 +102,7 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use super::*;
+    use crate::domain::time::micros;
 
     const AT_ONCE: usize = 2;
 
@@ -151,7 +152,7 @@ mod tests {
         drop(take(&turns, 'b', 0));
         let all: Vec<_> = (0..10).filter_map(|_| take(&turns, 'a', 1)).collect();
         assert_eq!(all.len(), AT_ONCE);
-        for later in [limits::SEVERAL_FOR + 1, -Micros::HOUR] {
+        for later in [micros(limits::SEVERAL_FOR) + 1, -3_600 * 1_000_000] {
             assert!(
                 take(&turns, 'a', later).is_some(),
                 "also when the clock is set back"

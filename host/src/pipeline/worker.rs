@@ -25,8 +25,8 @@ use crate::store::{
 /// How long the worker rests if nothing wakes it, so that work that becomes due is found.
 const REST: Duration = Duration::from_millis(250);
 
-/// Seconds until a conversion is retried that found the plugins' queue full.
-const BUSY_SECONDS: i64 = 1;
+/// The pause until a conversion is retried that found the plugins' queue full.
+const BUSY: Duration = Duration::from_secs(1);
 
 /// Between two counts of the backlog.
 const COUNT: Duration = Duration::from_secs(1);
@@ -153,9 +153,9 @@ impl Worker {
         }
         // Taken before the store's answer, so that the lease ends here no later than in the
         // store.
-        let lease = Held::for_seconds(pipeline.core.config.worker.lease_seconds);
+        let lease = Held::lasting(pipeline.core.config.worker.lease());
         let now = pipeline.core.clock.now();
-        let until = now.plus_seconds(pipeline.core.config.worker.lease_seconds);
+        let until = now.plus(pipeline.core.config.worker.lease());
         match pipeline.core.store.claim(&turns, now, until).await {
             Ok(jobs) => jobs.into_iter().map(|job| Taken { job, lease }).collect(),
             Err(error) => {
@@ -230,7 +230,7 @@ pub async fn reconvert(
             .core
             .clock
             .now()
-            .plus_seconds(failure::backoff_seconds(pipeline, held.attempts.max(1)))
+            .plus(failure::backoff(pipeline, held.attempts.max(1)))
     };
     let keep_evidence = |mut result: ConversionResult| {
         result.presented.clone_from(&held.presented);
@@ -296,7 +296,7 @@ pub async fn reconvert(
             if matches!(error, ConvertError::Call(CallError::Busy)) {
                 // Requests fill the queue: an immediate retry would only load the store
                 // too.
-                result.next_attempt_at = Some(pipeline.core.clock.now().plus_seconds(BUSY_SECONDS));
+                result.next_attempt_at = Some(pipeline.core.clock.now().plus(BUSY));
             }
             result
         }

@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::Budget;
 use super::error::CallError;
@@ -96,7 +97,7 @@ struct Opened {
 impl Opened {
     /// When the next call is allowed.
     fn until(&self, now: Micros) -> Micros {
-        let most = limits::BREAKER_LONGEST_SECONDS * Micros::SECOND;
+        let most = limits::BREAKER_LONGEST;
         if self.until.is_ahead(now, most) {
             self.until
         } else {
@@ -111,12 +112,13 @@ impl Circuit {
         let Some(beyond) = self.failures.checked_sub(limits::BREAKER_FAILURES) else {
             return;
         };
-        let seconds =
-            (limits::BREAKER_FIRST_SECONDS << beyond.min(16)).min(limits::BREAKER_LONGEST_SECONDS);
+        let pause = limits::BREAKER_FIRST
+            .saturating_mul(1 << beyond.min(16))
+            .min(limits::BREAKER_LONGEST);
         let since = self.open.as_ref().map_or(now, |open| open.since);
         self.open = Some(Opened {
             since,
-            until: now.plus_seconds(seconds),
+            until: now.plus(pause),
             reason,
         });
     }
@@ -197,7 +199,7 @@ impl Breakers {
                         },
                         |open| open.reason.clone(),
                     );
-                    let next = now.plus_seconds(limits::BREAKER_FIRST_SECONDS);
+                    let next = now.plus(limits::BREAKER_FIRST);
                     return Err(pair.turned_away(until.max(next), &reason));
                 }
                 pair.probing = true;
@@ -247,11 +249,11 @@ impl Breakers {
 
 impl Pair {
     fn turned_away(&mut self, until: Micros, reason: &str) -> CallError {
-        let place = self.turned_away % limits::BREAKER_SPREAD_SECONDS;
+        let place = u64::from(self.turned_away) % limits::BREAKER_SPREAD.as_secs();
         self.turned_away = self.turned_away.wrapping_add(1);
         CallError::CircuitOpen {
             reason: reason.to_owned(),
-            until: until.plus_seconds(i64::from(place)),
+            until: until.plus(Duration::from_secs(place)),
         }
     }
 }
@@ -407,7 +409,7 @@ mod tests {
 
         fn faults(&self, count: u32) {
             for _ in 0..count {
-                self.clock.advance_seconds(limits::BREAKER_LONGEST_SECONDS);
+                self.clock.advance(limits::BREAKER_LONGEST);
                 let error = self.call(Budget::Worker, Err(trap())).expect_err("a fault");
                 assert_eq!(error, trap(), "the call is made");
             }
@@ -435,7 +437,7 @@ mod tests {
 
     fn late() -> CallError {
         CallError::OutOfTime {
-            budget_ms: 50,
+            budget: Duration::from_millis(50),
             inline: true,
         }
     }
@@ -485,7 +487,7 @@ mod tests {
     fn a_probe_whose_caller_is_dropped_makes_room_for_another() {
         let world = world();
         world.faults(limits::BREAKER_FAILURES);
-        world.clock.advance_seconds(limits::BREAKER_LONGEST_SECONDS);
+        world.clock.advance(limits::BREAKER_LONGEST);
         drop(world.admit(Budget::Worker));
         assert_eq!(world.until(Budget::Worker), None);
     }
@@ -495,7 +497,7 @@ mod tests {
         let world = world();
         world.faults(limits::BREAKER_FAILURES + 5);
         assert_eq!(world.breakers.open().len(), 1);
-        world.clock.advance_seconds(limits::BREAKER_LONGEST_SECONDS);
+        world.clock.advance(limits::BREAKER_LONGEST);
         world.call(Budget::Worker, Ok(())).expect("an answer");
         assert_eq!(world.until(Budget::Inline), None);
         assert!(world.breakers.open().is_empty());
@@ -505,11 +507,11 @@ mod tests {
     fn pauses_grow_up_to_a_bound() {
         let world = world();
         world.faults(limits::BREAKER_FAILURES);
-        let first = world.breakers.open()[0].until.0 - world.now().0;
+        let first = world.breakers.open()[0].until.since(world.now());
         world.faults(40);
-        let longest = world.breakers.open()[0].until.0 - world.now().0;
-        assert_eq!(first, limits::BREAKER_FIRST_SECONDS * Micros::SECOND);
-        assert_eq!(longest, limits::BREAKER_LONGEST_SECONDS * Micros::SECOND);
+        let longest = world.breakers.open()[0].until.since(world.now());
+        assert_eq!(first, limits::BREAKER_FIRST);
+        assert_eq!(longest, limits::BREAKER_LONGEST);
     }
 
     #[test]
@@ -527,7 +529,7 @@ mod tests {
         assert!(both.iter().all(Result::is_ok), "many at once");
         world.call(Budget::Worker, Ok(())).expect("an answer");
         assert!(world.until(Budget::Inline).is_some(), "it was the worker's");
-        world.clock.advance_seconds(limits::BREAKER_LONGEST_SECONDS);
+        world.clock.advance(limits::BREAKER_LONGEST);
         assert_eq!(world.until(Budget::Inline), None, "requests try again");
         world.call(Budget::Inline, Ok(())).expect("an answer");
         assert!(world.breakers.open().is_empty());

@@ -172,7 +172,7 @@ impl Compilation {
         let finished = tokio::time::timeout(self.timeout, child.wait_with_output())
             .await
             .map_err(|_| LoadError::CompileTimeout {
-                seconds: self.timeout.as_secs(),
+                budget: self.timeout,
             })?
             .map_err(|error| LoadError::Compiler(format!("waiting for it failed: {error}")))?;
         if !finished.status.success() {
@@ -222,7 +222,7 @@ impl Compilation {
             }
             Ok(Err(_)) => Err(LoadError::Invalid("it crashed the compiler".to_owned())),
             Err(_) => Err(LoadError::CompileTimeout {
-                seconds: self.timeout.as_secs(),
+                budget: self.timeout,
             }),
         }
     }

@@ -2,6 +2,8 @@
 //! component is refused (its author), a call returned no answer (the pipeline: retry, wait,
 //! or count it against the version).
 
+use std::time::Duration;
+
 use crate::domain::plugin::{Digest, PluginKind};
 use crate::domain::text::kept;
 use crate::domain::time::Micros;
@@ -69,8 +71,8 @@ pub enum LoadError {
     NotWasm,
     #[error("the component does not compile: {0}")]
     Invalid(String),
-    #[error("compiling took longer than {seconds} seconds (plugins.compile_seconds)")]
-    CompileTimeout { seconds: u64 },
+    #[error("compiling took longer than {} seconds (plugins.compile_seconds)", budget.as_secs())]
+    CompileTimeout { budget: Duration },
     #[error("the compiler process failed: {0}")]
     Compiler(String),
     #[error("the component implements {wants}; this host offers {}", offered.join(", "))]
@@ -102,9 +104,10 @@ pub enum LoadError {
         source: CallError,
     },
     #[error(
-        "the component's trial took longer than {seconds} seconds, compilation not included (plugins.trial_seconds): `describe`, its schema, its checks and its golden cases share that time"
+        "the component's trial took longer than {} seconds, compilation not included (plugins.trial_seconds): `describe`, its schema, its checks and its golden cases share that time",
+        budget.as_secs()
     )]
-    TrialTimeout { seconds: u64 },
+    TrialTimeout { budget: Duration },
     #[error("{waiting} components already wait for their trial: try again when they are done")]
     Busy { waiting: usize },
     #[error("the golden cases that the component carries cannot be used: {0}")]
@@ -177,9 +180,9 @@ pub enum CallError {
         /// The plugin's standard output and error.
         log: Vec<String>,
     },
-    #[error("the plugin computed for more than {budget_ms} ms")]
+    #[error("the plugin computed for more than {} ms", budget.as_millis())]
     OutOfTime {
-        budget_ms: u64,
+        budget: Duration,
         /// The short budget inside a request: no fault, and the worker retries.
         inline: bool,
     },

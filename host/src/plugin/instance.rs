@@ -128,7 +128,7 @@ fn explain(error: &wasmtime::Error, allowance: Allowance, log: Vec<String>) -> C
     }
     if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {
         return CallError::OutOfTime {
-            budget_ms: u64::try_from(allowance.time.as_millis()).unwrap_or(u64::MAX),
+            budget: allowance.time,
             inline: allowance.inline,
         };
     }

@@ -329,7 +329,7 @@ impl Inner {
             .submit(whose.lane, whose.digest, true, work)
             .map_err(refused)?;
         let out_of_time = CallError::OutOfTime {
-            budget_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            budget: time,
             inline,
         };
         // The budget is processor time, and a limit on wall-clock time applies as well. A

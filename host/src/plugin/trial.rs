@@ -165,7 +165,7 @@ impl Trial {
         let done = tokio::time::timeout(self.left, work).await;
         self.left = self.left.saturating_sub(begun.elapsed());
         done.map_err(|_| LoadError::TrialTimeout {
-            seconds: self.budget.as_secs(),
+            budget: self.budget,
         })
     }
 }

@@ -98,8 +98,7 @@ pub struct RollupState {
 /// Returns whether counts of this as-of time are too old to be shown without a warning.
 /// Counts of an unknown age are stale.
 pub fn is_stale(as_of: Option<Micros>, now: Micros) -> bool {
-    let longest = limits::ANALYTICS_STALE_SECONDS * Micros::SECOND;
-    as_of.is_none_or(|as_of| now.0.saturating_sub(as_of.0) > longest)
+    as_of.is_none_or(|as_of| now.since(as_of) > limits::ANALYTICS_STALE_AFTER)
 }
 
 /// A range of slots that includes `from` and excludes `to`.

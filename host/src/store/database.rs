@@ -3,7 +3,6 @@
 //! its deadline, and refuses operations at once while the database is lost.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::postgres::Rows;
 use super::postgres::health::Health;
@@ -292,7 +291,7 @@ pub fn looked_into<T>(reach: &Health, result: Result<T, StoreError>) -> Result<T
 async fn in_time<T>(
     operation: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
-    let time = Duration::from_secs(limits::STORE_SECONDS);
+    let time = limits::STORE_DEADLINE;
     match tokio::time::timeout(time, operation).await {
         Ok(result) => result,
         Err(_) => Err(StoreError::from(sqlx::Error::Io(std::io::Error::new(

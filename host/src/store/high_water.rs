@@ -103,9 +103,13 @@ impl HighWater {
             .map(|known| known.server.as_str())
             .or(recorded);
         if server.is_some_and(|server| server != found.server) {
-            close(&mut state, "the store is on another server than before", 0);
+            close(
+                &mut state,
+                "the store is on another server than before",
+                Duration::ZERO,
+            );
         } else if let Some(known) = known.filter(|known| known.newest > found.newest) {
-            let ahead = known.newest.saturating_sub(now.0);
+            let ahead = Micros(known.newest).since(now);
             close(
                 &mut state,
                 "the store is older than the state that this host has seen: it was restored",
@@ -128,7 +132,7 @@ impl HighWater {
         close(
             &mut state,
             "the database is on another server than before",
-            0,
+            Duration::ZERO,
         );
         if let Some(sight) = &mut state.sight {
             server.clone_into(&mut sight.server);
@@ -196,22 +200,20 @@ impl HighWater {
     }
 }
 
-/// Delays writes. `ahead`: microseconds until the clock reaches the newest stamp.
-fn close(state: &mut State, why: &str, ahead: i64) {
-    let least = i64::try_from(limits::FENCE_SECONDS).unwrap_or(i64::MAX) * Micros::SECOND;
-    let most = i64::try_from(limits::FENCE_LONGEST_SECONDS).unwrap_or(i64::MAX) * Micros::SECOND;
-    let wait = ahead.clamp(least, most);
-    if ahead > most {
+/// Delays writes. `ahead`: the time until the clock reaches the newest stamp.
+fn close(state: &mut State, why: &str, ahead: Duration) {
+    let wait = ahead.clamp(limits::FENCE_LEAST, limits::FENCE_LONGEST);
+    if ahead > limits::FENCE_LONGEST {
         tracing::error!(
-            seconds = ahead / Micros::SECOND,
+            seconds = ahead.as_secs(),
             "this machine's clock is far behind the stamps that were assigned: until it has caught up, clients of the export may miss rows"
         );
     }
     tracing::warn!(
-        seconds = wait / Micros::SECOND,
+        seconds = wait.as_secs(),
         "{why}: writes are delayed so that no stamp goes backwards"
     );
-    state.opens_at = Some(Instant::now() + Duration::from_micros(u64::try_from(wait).unwrap_or(0)));
+    state.opens_at = Some(Instant::now() + wait);
 }
 
 /// Replaces the file atomically and durably.
@@ -288,11 +290,12 @@ mod tests {
         assert_eq!(waits(Some(sight("a", 5)), None, sight("a", 4), 9).await, 5);
         assert_eq!(waits(None, Some("a"), sight("b", 7), 9).await, 5);
         // Until the clock is past the stamps that were assigned, within bounds.
-        let second = Micros::SECOND;
-        let ahead =
-            async |seconds| waits(Some(sight("a", seconds * second)), None, sight("a", 4), 0).await;
+        let ahead = async |seconds| {
+            let newest = Micros(0).plus(Duration::from_secs(seconds)).0;
+            waits(Some(sight("a", newest)), None, sight("a", 4), 0).await
+        };
         assert_eq!(ahead(20).await, 20);
-        assert_eq!(ahead(100_000).await, limits::FENCE_LONGEST_SECONDS);
+        assert_eq!(ahead(100_000).await, limits::FENCE_LONGEST.as_secs());
     }
 
     #[tokio::test]

@@ -1,5 +1,7 @@
 //! Messages as they are committed: notifications, the outcomes of sends, events of
-//! channels, and the reads around them. Times are in microseconds.
+//! channels, and the reads around them.
+
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -26,9 +28,9 @@ pub struct Channel {
     /// The channel's name as contact keys and exported rows have it, such as `whatsapp`.
     pub channel: String,
     /// After this time without an answer a conversation is `no_response`.
-    pub unanswered_after: i64,
+    pub unanswered_after: Duration,
     /// After this time without a message a conversation closes.
-    pub idle_after: i64,
+    pub idle_after: Duration,
 }
 
 /// A template message to be sent.
@@ -97,8 +99,8 @@ pub struct IdempotencyClaim {
     pub key: IdempotencyKey,
     /// Of the request's body: hex.
     pub fingerprint: String,
-    /// How long it is kept, in microseconds.
-    pub kept: i64,
+    /// How long it is kept.
+    pub kept: Duration,
 }
 
 /// An answer that a repeat of the request receives.

@@ -1,5 +1,7 @@
 //! Reads by operators, partners and data clients.
 
+use std::time::Duration;
+
 use crate::domain::deal::DealView;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::{HttpRequest, HttpResponse};
@@ -25,12 +27,12 @@ pub struct Backlog {
     pub oldest_waiting: Option<Micros>,
 }
 
-/// How long rows are kept, in microseconds.
+/// How long rows are kept.
 #[derive(Clone, Debug)]
 pub struct Retention {
     /// Finished deliveries: bodies, headers, items, and answers to their fetches.
-    pub deliveries: i64,
-    pub quarantine: i64,
+    pub deliveries: Duration,
+    pub quarantine: Duration,
 }
 
 /// The answer of a source to a settled fetch.

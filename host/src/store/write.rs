@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -201,8 +202,8 @@ impl ItemResult {
 pub struct DedupeKey {
     /// `id:` and the external id, or `content:` and a hash.
     pub key: String,
-    /// How long the key is kept, in microseconds. `None`: for ever.
-    pub window: Option<i64>,
+    /// How long the key is kept. `None`: for ever.
+    pub window: Option<Duration>,
 }
 
 /// A normalised lead, addressed to a connection of the delivery's workspace.

@@ -82,9 +82,9 @@ impl AnalyticsMetrics {
             let label = SetLabel {
                 set: rollup.set.as_str(),
             };
-            let age = rollup
-                .as_of
-                .map_or(-1, |as_of| (now.0 - as_of.0).max(0) / Micros::SECOND);
+            let age = rollup.as_of.map_or(-1, |as_of| {
+                i64::try_from(now.since(as_of).as_secs()).unwrap_or(i64::MAX)
+            });
             self.age.get_or_create(&label).set(age);
             set(&self.behind.get_or_create(&label), rollup.behind.len());
             set(&self.making.get_or_create(&label), rollup.making.len());

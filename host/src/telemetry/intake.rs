@@ -86,7 +86,8 @@ impl IntakeMetrics {
         }
         let age = backlog
             .oldest_waiting
-            .map_or(0, |since| (now.0 - since.0).max(0) / Micros::SECOND);
-        self.oldest_waiting.set(age);
+            .map_or(0, |since| now.since(since).as_secs());
+        self.oldest_waiting
+            .set(i64::try_from(age).unwrap_or(i64::MAX));
     }
 }

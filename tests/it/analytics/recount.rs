@@ -2,9 +2,10 @@
 //! nothing with the service's counting.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use leadhost::clock::{Clock as _, SystemClock};
-use leadhost::domain::time::{self, Micros};
+use leadhost::domain::time;
 use leadhost_tests::load::exported;
 use leadhost_tests::{Service, until};
 use serde_json::Value;
@@ -31,10 +32,10 @@ const MEASURES: [&str; 5] = [
 ];
 
 /// Zones whose local days are this many hours behind UTC, all year round.
-pub const ZONES: [(&str, i64); 2] = [("America/Sao_Paulo", 3), ("UTC", 0)];
+pub const ZONES: [(&str, u64); 2] = [("America/Sao_Paulo", 3), ("UTC", 0)];
 
 /// Counts the exported conversations in a zone.
-pub async fn recounted(world: &Counting, host: &Service, hours_behind: i64) -> Counted {
+pub async fn recounted(world: &Counting, host: &Service, hours_behind: u64) -> Counted {
     let mut counted = Counted::new();
     let (data, reader) = (host.address("data"), world.hosts.workspace_key());
     for row in exported(data, reader, "conversations").await {
@@ -42,7 +43,7 @@ pub async fn recounted(world: &Counting, host: &Service, hours_behind: i64) -> C
             continue;
         };
         let began = time::parse(began).expect("a time");
-        let local = began.plus(-hours_behind * Micros::HOUR).text();
+        let local = began.minus(Duration::from_hours(hours_behind)).text();
         let key = key(&local[..10], &row);
         let counts = counted.entry(key).or_default();
         counts[0] += 1;
@@ -55,7 +56,7 @@ pub async fn recounted(world: &Counting, host: &Service, hours_behind: i64) -> C
 
 /// Returns the counts of analytics, for some days around today.
 pub async fn told(world: &Counting, host: &Service, zone: &str) -> Counted {
-    let day = |days: i64| SystemClock.now().plus(days * Micros::DAY).text()[..10].to_owned();
+    let day = |days: i64| SystemClock.now().plus_seconds(days * 86_400).text()[..10].to_owned();
     let (from, to) = (day(-3), day(3));
     let target = format!(
         "/v1/analytics/conversations/day?from={from}&to={to}&tz={zone}&group_by=agent_type,agent_id,source"

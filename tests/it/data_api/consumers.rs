@@ -2,6 +2,7 @@
 //! and within their pulls: each ends with exactly the service's rows.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use leadhost::domain::time::Micros;
 use leadhost_tests::{Host, On, Seeded};
@@ -64,7 +65,9 @@ impl Consumer {
             Habit::None | Habit::Abandons | Habit::TwoAtOnce => greatest.clone(),
             Habit::Milliseconds => format!("{}Z", &greatest[..23]),
             Habit::Seconds => format!("{}Z", &greatest[..19]),
-            Habit::ClockBehind => greatest.clone().min(now.plus(-Micros::HOUR).text()),
+            Habit::ClockBehind => greatest
+                .clone()
+                .min(now.minus(Duration::from_hours(1)).text()),
         };
         format!("limit={LIMIT}&updated_since={since}")
     }

@@ -5,6 +5,7 @@
 use leadhost::domain::cursor::{Cursor, ListCursor};
 use leadhost::domain::id::WorkspaceId;
 use leadhost::domain::row::Entity;
+use leadhost::domain::time::{self, Micros};
 use leadhost_tests::{Answer, Host, On, Seeded};
 use serde_json::Value;
 use uuid::Uuid;
@@ -106,8 +107,8 @@ async fn the_lower_bound_may_lie_anywhere(on: On) {
     let all = page(&host, &seeded, "deals").await;
     let last = texts(rows(&all), "cursor_at").pop().expect("rows");
     let micro = |by: i64| {
-        let at = leadhost::domain::time::parse(&last).expect("a time");
-        at.plus(by).text()
+        let at = time::parse(&last).expect("a time");
+        Micros(at.0 + by).text()
     };
     for (since, expect) in [
         ("0001-01-01".to_owned(), 3),

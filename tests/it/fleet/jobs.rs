@@ -9,6 +9,8 @@ use leadhost_tests::{Host, On, until};
 
 use super::fleet;
 
+const MINUTE: Duration = Duration::from_mins(1);
+
 leadhost_tests::on_every_store! {
     a_job_is_held_by_one_and_its_fence_grows_when_it_changes_hands,
 }
@@ -17,22 +19,22 @@ async fn a_job_is_held_by_one_and_its_fence_grows_when_it_changes_hands(on: On) 
     let host = Host::new(on).await;
     let store = host.store();
     let (one, two) = (HostId::new(Micros(0)), HostId::new(Micros(0)));
-    let first = store.hold_job("count", one, 60).await.unwrap();
+    let first = store.hold_job("count", one, MINUTE).await.unwrap();
     let first = first.expect("the job is free");
-    assert_eq!(store.hold_job("count", two, 60).await.unwrap(), None);
-    let again = store.hold_job("count", one, 60).await.unwrap();
+    assert_eq!(store.hold_job("count", two, MINUTE).await.unwrap(), None);
+    let again = store.hold_job("count", one, MINUTE).await.unwrap();
     assert_eq!(again, Some(first), "renewing keeps the fencing token");
-    let other = store.hold_job("another", two, 60).await.unwrap();
+    let other = store.hold_job("another", two, MINUTE).await.unwrap();
     assert!(other.is_some(), "jobs are independent");
 
     store.leave_job("count", two).await.unwrap();
     assert_eq!(
-        store.hold_job("count", two, 60).await.unwrap(),
+        store.hold_job("count", two, MINUTE).await.unwrap(),
         None,
         "only its holder releases it"
     );
     store.leave_job("count", one).await.unwrap();
-    let second = store.hold_job("count", two, 60).await.unwrap();
+    let second = store.hold_job("count", two, MINUTE).await.unwrap();
     assert!(second.expect("it is free") > first);
 }
 
@@ -43,13 +45,16 @@ async fn a_job_whose_holder_falls_silent_is_taken_over() {
     };
     let store = host.store();
     let (dead, alive) = (HostId::new(Micros(0)), HostId::new(Micros(0)));
-    let first = store.hold_job("count", dead, 1).await.unwrap();
+    let first = store
+        .hold_job("count", dead, Duration::from_secs(1))
+        .await
+        .unwrap();
     let second = until("the job is free", async || {
-        store.hold_job("count", alive, 60).await.unwrap()
+        store.hold_job("count", alive, MINUTE).await.unwrap()
     })
     .await;
     assert!(second > first.expect("the job was free"));
-    assert_eq!(store.hold_job("count", dead, 60).await.unwrap(), None);
+    assert_eq!(store.hold_job("count", dead, MINUTE).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -59,7 +64,11 @@ async fn a_host_that_stops_leaves_its_jobs_to_the_others_and_is_forgotten() {
     };
     until("one of them sweeps", async || {
         let stranger = HostId::new(Micros(0));
-        let held = one.store().hold_job("sweep", stranger, 1).await.unwrap();
+        let held = one
+            .store()
+            .hold_job("sweep", stranger, Duration::from_secs(1))
+            .await
+            .unwrap();
         held.is_none().then_some(())
     })
     .await;

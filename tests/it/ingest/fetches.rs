@@ -1,6 +1,8 @@
 //! Fetches: only allowed addresses are called, and no answer is lost when a
 //! host stops or a version is swapped in between.
 
+use std::time::Duration;
+
 use leadhost::domain::connection::AllowedHost;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::store::Job;
@@ -156,7 +158,7 @@ async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends(on: On)
     .await;
     let id = host.delivery(&answer).await.summary.id;
     let now = host.app.core.clock.now();
-    let until = now.plus_seconds(60);
+    let until = now.plus(Duration::from_secs(60));
     let held = host
         .store()
         .claim(&leadhost::store::Turns::new(10), now, until)
@@ -216,7 +218,11 @@ async fn the_answer_is_stored_before_the_converter_reads_it(on: On) {
         let now = host.app.core.clock.now();
         let jobs = host
             .store()
-            .claim(&leadhost::store::Turns::new(1), now, now.plus_seconds(60))
+            .claim(
+                &leadhost::store::Turns::new(1),
+                now,
+                now.plus(Duration::from_secs(60)),
+            )
             .await;
         jobs.expect("a store").pop()
     })

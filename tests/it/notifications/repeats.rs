@@ -1,6 +1,8 @@
 //! Idempotency keys: a request with a key is done once, and its repeats get the
 //! same answer.
 
+use std::time::Duration;
+
 use leadhost::domain::contact;
 use leadhost::domain::id::{AgentId, MessageId};
 use leadhost::domain::key::KeyKind;
@@ -150,7 +152,7 @@ async fn begun(bot: &Bot, body: &Value) -> MessageId {
             template: TemplateName::default(),
             payload: "{}".to_owned(),
             content: None,
-            until: now.plus_seconds(86_400),
+            until: now.plus(Duration::from_secs(86_400)),
         },
         details: NotificationDetails {
             name: "Ana".to_owned(),
@@ -170,9 +172,9 @@ async fn begun(bot: &Bot, body: &Value) -> MessageId {
                 key: "k-1".to_owned(),
             },
             fingerprint: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
-            kept: 72 * leadhost::domain::time::Micros::HOUR,
+            kept: Duration::from_hours(72),
         }),
-        lease_until: Some(now.plus_seconds(60)),
+        lease_until: Some(now.plus(Duration::from_secs(60))),
     }));
     let written = host.store().commit(&[write]).await.expect("a commit");
     let stored = matches!(written[0], Written::Notified(Notified::Stored { .. }));

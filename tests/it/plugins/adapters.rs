@@ -2,6 +2,7 @@
 //! call.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use leadhost::domain::channel::{
     Category, EventBody, SendAnswer, SendStep, TemplateSend, TemplateStep,
@@ -321,7 +322,7 @@ async fn an_endless_loop_in_any_function_ends_with_the_deadline() {
     for function in FUNCTIONS {
         let error = adapters.fault(function, &told(function, "loop", 0)).await;
         let expected = CallError::OutOfTime {
-            budget_ms: 60,
+            budget: Duration::from_millis(60),
             inline: false,
         };
         assert_eq!(error, expected, "{function}");

@@ -1,5 +1,7 @@
 //! The results of a call, and the faults that end it.
 
+use std::time::Duration;
+
 use leadhost::domain::exchange::HttpResponse;
 use leadhost::domain::plugin::{FailureCategory, Outcome, PluginCompletion};
 use leadhost::plugin::{Budget, CallError};
@@ -69,7 +71,7 @@ async fn an_endless_loop_of_the_worker_is_a_fault() {
     // The calls that must succeed have the same deadline.
     let error = fault(&[("deadline_ms", "500")], r#"{"do":"loop"}"#).await;
     let expected = CallError::OutOfTime {
-        budget_ms: 500,
+        budget: Duration::from_millis(500),
         inline: false,
     };
     assert_eq!(error, expected);
@@ -92,7 +94,7 @@ async fn past_the_inline_budget_a_call_is_cancelled_without_fault() {
         .await
         .unwrap_err();
     let expected = CallError::OutOfTime {
-        budget_ms: 1_000,
+        budget: Duration::from_secs(1),
         inline: true,
     };
     assert_eq!(error, expected);

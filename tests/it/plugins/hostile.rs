@@ -2,6 +2,7 @@
 //! ends with its own fault, and the next one on the same host succeeds.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use leadhost::plugin::{Budget, CallError, LoadError, Loaded};
 use leadhost_tests::figures;
@@ -13,7 +14,7 @@ use super::{Bench, delivery};
 const DEADLINE: (&str, &str) = ("deadline_ms", "1000");
 
 const OUT_OF_TIME: CallError = CallError::OutOfTime {
-    budget_ms: 1_000,
+    budget: Duration::from_secs(1),
     inline: false,
 };
 

@@ -2,6 +2,7 @@
 //! refusals.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use leadhost::domain::id::{HostId, WorkspaceId};
 use leadhost::domain::key::PlainKey;
@@ -377,7 +378,7 @@ async fn one_import_of_a_workspace_runs_at_a_time(on: On) {
     let job = format!("import-products:{}", catalogue.workspace);
     let other = HostId::new(catalogue.host.now());
     store
-        .hold_job(&job, other, 60)
+        .hold_job(&job, other, Duration::from_secs(60))
         .await
         .unwrap()
         .expect("it is free");

@@ -1,11 +1,12 @@
 //! A stored delivery is converted again: retries and replays.
 
+use std::time::Duration;
+
 use leadhost::domain::contact;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::ContactId;
 use leadhost::domain::lead::Action;
 use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
 use leadhost::store::{ConversionResult, DealFilter, ItemResult, Mode, PersonBy, Written};
 use serde_json::json;
 
@@ -33,7 +34,7 @@ pub async fn a_failure_is_remembered_with_its_attempts_and_its_next_time(world: 
         .commit_one(world.accept_with(DeliveryStatus::Queued))
         .await;
     let held = world.claim_delivery(queued.delivery).await;
-    let at = world.now().plus(Micros::MINUTE);
+    let at = world.now().plus(Duration::from_mins(1));
     let result = ConversionResult {
         status: Some(DeliveryStatus::Failed),
         attempts: 2,

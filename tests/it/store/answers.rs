@@ -1,9 +1,10 @@
 //! The answers of sources stay with the delivery that fetched them.
 
+use std::time::Duration;
+
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::exchange::{HttpResponse, Segment};
 use leadhost::domain::id::DeliveryId;
-use leadhost::domain::time::Micros;
 use leadhost::store::{
     FetchAnswer, FetchOutcome, HeldFetch, ItemResult, KeptAnswer, Mode, Retention, Write, Written,
 };
@@ -162,8 +163,8 @@ pub async fn answers_go_with_their_delivery(world: &World) {
     let held = world.claim_fetch().await;
     settled(world, &held, b"L2", vec![lead(world.known_as("L2"))]).await;
     let retention = Retention {
-        deliveries: Micros::DAY,
-        quarantine: Micros::DAY,
+        deliveries: Duration::from_hours(24),
+        quarantine: Duration::from_hours(24),
     };
     world.advance(1).await;
     let sweep = world.store.sweep(&retention, world.now(), 100).await;

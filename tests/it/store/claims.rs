@@ -1,6 +1,7 @@
 //! Work under a lease.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::DeliveryId;
@@ -30,11 +31,11 @@ fn waiting(world: &World, status: DeliveryStatus, due: Micros) -> (NewDelivery, 
 
 /// Makes this many deliveries of `site` that become due in sequence, the last one
 /// at this time.
-async fn crowd(world: &World, many: i64, last: Micros) -> Vec<DeliveryId> {
+async fn crowd(world: &World, many: u64, last: Micros) -> Vec<DeliveryId> {
     let mut ids = Vec::new();
     let mut writes = Vec::new();
     for place in 0..many {
-        let due = last.plus(place - many + 1);
+        let due = last.minus(Duration::from_micros(many - 1 - place));
         let (delivery, write) = waiting(world, DeliveryStatus::Queued, due);
         ids.push(delivery.id);
         writes.push(write);
@@ -55,15 +56,15 @@ async fn fetched(world: &World, id: &str, due: Micros) -> DeliveryId {
 }
 
 async fn claim(world: &World, turns: &Turns) -> Vec<DeliveryId> {
-    let until = world.now().plus(Micros::MINUTE);
+    let until = world.now().plus(Duration::from_mins(1));
     let jobs = world.store.claim(turns, world.now(), until).await;
     ids(&jobs.expect("it claims"))
 }
 
 pub async fn connections_take_turns_however_much_one_has_waiting(world: &World) {
     let now = world.now();
-    let many = crowd(world, 50, now.plus(-10)).await;
-    let first = fetched(world, "L1", now.plus(-1)).await;
+    let many = crowd(world, 50, now.minus(Duration::from_micros(10))).await;
+    let first = fetched(world, "L1", now.minus(Duration::from_micros(1))).await;
     let second = fetched(world, "L2", now).await;
     let taken = claim(world, &Turns::new(4)).await;
     assert_eq!(taken.len(), 4);
@@ -76,7 +77,7 @@ pub async fn connections_take_turns_however_much_one_has_waiting(world: &World) 
 
 pub async fn work_that_a_host_holds_counts_for_its_connection(world: &World) {
     let now = world.now();
-    let many = crowd(world, 9, now.plus(-10)).await;
+    let many = crowd(world, 9, now.minus(Duration::from_micros(10))).await;
     let lead = fetched(world, "L1", now).await;
     let of_site = |pieces| {
         let in_hand = InHand {
@@ -113,7 +114,7 @@ pub async fn work_that_a_host_holds_counts_for_its_connection(world: &World) {
 pub async fn waiting_work_is_counted_by_connection(world: &World) {
     let now = world.now();
     assert!(world.store.waiting().await.expect("it counts").is_empty());
-    crowd(world, 3, now.plus(Micros::DAY)).await;
+    crowd(world, 3, now.plus(Duration::from_hours(24))).await;
     world
         .commit_one(world.accept_with(DeliveryStatus::Parked))
         .await;
@@ -140,13 +141,17 @@ pub async fn due_work_is_claimed_oldest_first_and_by_the_limit(world: &World) {
     let late = world.now();
     let (second, write) = waiting(world, DeliveryStatus::Failed, late);
     world.commit_one(write).await;
-    let early = late.plus(-10);
+    let early = late.minus(Duration::from_micros(10));
     let (first, write) = waiting(world, DeliveryStatus::Queued, early);
     world.commit_one(write).await;
-    let (_, write) = waiting(world, DeliveryStatus::Queued, late.plus(1));
+    let (_, write) = waiting(
+        world,
+        DeliveryStatus::Queued,
+        late.plus(Duration::from_micros(1)),
+    );
     world.commit_one(write).await;
     let mut asked = world.fetch("L1");
-    asked.due_at = late.plus(-5);
+    asked.due_at = late.minus(Duration::from_micros(5));
     let third = world.commit_one(world.accept(vec![fetch(asked)])).await;
     assert_eq!(ids(&world.claim(1).await), [first.id]);
     assert_eq!(ids(&world.claim(10).await), [third.delivery, second.id]);
@@ -187,12 +192,12 @@ pub async fn one_delivery_is_claimed_in_any_state_by_one_at_a_time(world: &World
         assert!(world.claim(10).await.is_empty(), "it is not due by itself");
         let held = world.claim_delivery(kept.delivery).await;
         assert_eq!(held.status, status);
-        let (now, until) = (world.now(), world.now().plus(Micros::MINUTE));
+        let (now, until) = (world.now(), world.now().plus(Duration::from_mins(1)));
         let second = world.store.claim_delivery(kept.delivery, now, until).await;
         assert!(second.unwrap().is_none());
     }
     let nowhere = DeliveryId::new(world.now());
-    let (now, until) = (world.now(), world.now().plus(Micros::MINUTE));
+    let (now, until) = (world.now(), world.now().plus(Duration::from_mins(1)));
     let none = world.store.claim_delivery(nowhere, now, until).await;
     assert!(none.unwrap().is_none());
 }
@@ -213,7 +218,7 @@ pub async fn failed_work_of_a_plugin_is_claimed_for_another_digest_only(world: &
         .commit_one(world.accept_with(DeliveryStatus::Queued))
         .await;
     let claim = async |plugin: &'static str, digest: Digest, limit: u32| {
-        let (now, until) = (world.now(), world.now().plus(Micros::MINUTE));
+        let (now, until) = (world.now(), world.now().plus(Duration::from_mins(1)));
         let held = world
             .store
             .claim_failed(plugin, &digest, limit, now, until)

@@ -1,10 +1,11 @@
 //! Items that wait for a fetch, and the outcomes that settle them.
 
+use std::time::Duration;
+
 use leadhost::domain::connection::Pause;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::exchange::HttpResponse;
 use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
 use leadhost::store::{FetchAnswer, FetchOutcome, ItemResult, Job, Mode, Write, Written};
 
 use super::world::*;
@@ -150,7 +151,7 @@ pub async fn an_answer_is_kept_for_the_attempt_after_a_crash(world: &World) {
 pub async fn a_retry_is_due_again_later_and_asks_again(world: &World) {
     world.item(fetch(world.fetch("L1"))).await;
     let held = world.claim_fetch().await;
-    let at = world.now().plus(Micros::MINUTE);
+    let at = world.now().plus(Duration::from_mins(1));
     let error = "503 from the source".to_owned();
     let outcome = world
         .commit_one(settle(&held, FetchOutcome::Retry { at, error }))

@@ -1,5 +1,7 @@
 //! The messages between hosts on one store.
 
+use std::time::Duration;
+
 use leadhost::domain::id::{HostId, WorkspaceId};
 use leadhost::domain::plugin::Digest;
 use leadhost::store::{Announcement, Beat, Debt, HostReport, Preparation, Price, Serves};
@@ -7,6 +9,8 @@ use leadhost_tests::until;
 
 use super::plugins::plugin;
 use super::world::*;
+
+const MINUTE: Duration = Duration::from_mins(1);
 
 fn beat(host: HostId, name: &str) -> Beat {
     Beat {
@@ -60,13 +64,16 @@ pub async fn a_proposal_stands_alone_and_serves_once(world: &World) {
     let (host, rival) = (HostId::new(START), HostId::new(START));
     store.beat(&beat(host, "a")).await.unwrap();
     store.beat(&beat(rival, "b")).await.unwrap();
-    let given_up = store.propose(host, "form", &two, 60).await.unwrap();
+    let given_up = store.propose(host, "form", &two, MINUTE).await.unwrap();
     let given_up = given_up.expect("no other stands");
-    let proposal = store.propose(host, "form", &one, 60).await.unwrap();
+    let proposal = store.propose(host, "form", &one, MINUTE).await.unwrap();
     let proposal = proposal.expect("the host's own gives way");
     assert!(store.flip(&given_up, START).await.unwrap().is_none());
-    assert_eq!(store.propose(rival, "form", &two, 60).await.unwrap(), None);
-    let other = store.propose(host, "other", &two, 60).await.unwrap();
+    assert_eq!(
+        store.propose(rival, "form", &two, MINUTE).await.unwrap(),
+        None
+    );
+    let other = store.propose(host, "other", &two, MINUTE).await.unwrap();
     assert!(other.is_some(), "plugins are independent");
     let standing = store.proposals().await.unwrap();
     assert_eq!(standing, [proposal.clone(), other.unwrap()]);
@@ -76,7 +83,7 @@ pub async fn a_proposal_stands_alone_and_serves_once(world: &World) {
     assert_eq!((first.digest, first.previous), (one.clone(), None));
     assert!(store.flip(&proposal, START).await.unwrap().is_none());
 
-    let next = store.propose(rival, "form", &two, 60).await.unwrap();
+    let next = store.propose(rival, "form", &two, MINUTE).await.unwrap();
     let next = next.expect("the one before is over");
     assert!(next.number > proposal.number);
     let second = store.flip(&next, START).await.unwrap();
@@ -92,12 +99,12 @@ pub async fn a_proposal_that_is_withdrawn_never_serves(world: &World) {
     let one = stored(world, b"1").await;
     let host = HostId::new(START);
     store.beat(&beat(host, "a")).await.unwrap();
-    let proposal = store.propose(host, "form", &one, 60).await.unwrap();
+    let proposal = store.propose(host, "form", &one, MINUTE).await.unwrap();
     let proposal = proposal.expect("no other stands");
     store.withdraw(&proposal).await.unwrap();
     assert!(store.flip(&proposal, START).await.unwrap().is_none());
     assert!(store.activations().await.unwrap().is_empty());
-    let again = store.propose(host, "form", &one, 60).await.unwrap();
+    let again = store.propose(host, "form", &one, MINUTE).await.unwrap();
     // Withdrawing an old proposal leaves the new one.
     store.withdraw(&proposal).await.unwrap();
     assert_eq!(
@@ -111,9 +118,9 @@ pub async fn a_proposal_of_a_dead_host_blocks_no_other(world: &World) {
     let (one, two) = (stored(world, b"1").await, stored(world, b"2").await);
     let (gone, here) = (HostId::new(START), HostId::new(START));
     store.beat(&beat(gone, "a")).await.unwrap();
-    let first = store.propose(gone, "form", &one, 60).await.unwrap();
+    let first = store.propose(gone, "form", &one, MINUTE).await.unwrap();
     store.leave(gone).await.unwrap();
-    let second = store.propose(here, "form", &two, 60).await.unwrap();
+    let second = store.propose(here, "form", &two, MINUTE).await.unwrap();
     assert!(second.is_some());
     let first = first.expect("none stood");
     assert!(store.flip(&first, START).await.unwrap().is_none());

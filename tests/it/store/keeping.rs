@@ -1,15 +1,16 @@
 //! Retention, and the operators' view of stored deliveries.
 
+use std::time::Duration;
+
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
 use leadhost::store::{ConversionResult, DedupeKey, DeliveryFilter, Mode, Retention};
 
 use super::world::*;
 
 const RETENTION: Retention = Retention {
-    deliveries: 90 * Micros::DAY,
-    quarantine: 30 * Micros::DAY,
+    deliveries: Duration::from_hours(90 * 24),
+    quarantine: Duration::from_hours(30 * 24),
 };
 
 async fn sweep(world: &World, limit: u32) -> u64 {
@@ -83,7 +84,7 @@ pub async fn held_deliveries_are_not_swept(world: &World) {
         kept.push(delivery);
     }
     world.advance(86_400 * 91).await;
-    let until = world.now().plus_seconds(60);
+    let until = world.now().plus(Duration::from_secs(60));
     for id in &kept {
         let held = world.store.claim_delivery(*id, world.now(), until).await;
         assert!(held.expect("it claims").is_some());
@@ -97,7 +98,11 @@ pub async fn held_deliveries_are_not_swept(world: &World) {
     assert_eq!(sweep(world, 100).await, 3);
     let late = world
         .store
-        .claim_delivery(kept[0], world.now(), world.now().plus(1))
+        .claim_delivery(
+            kept[0],
+            world.now(),
+            world.now().plus(Duration::from_micros(1)),
+        )
         .await;
     assert!(late.expect("it asks").is_none());
 }
@@ -106,7 +111,7 @@ pub async fn content_keys_go_when_their_window_is_over(world: &World) {
     let mut new = world.lead();
     new.dedupe = Some(DedupeKey {
         key: "content:x".to_owned(),
-        window: Some(10),
+        window: Some(Duration::from_micros(10)),
     });
     world.item(lead(new)).await;
     world.item(lead(world.known_as("L1"))).await;
@@ -207,7 +212,7 @@ pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
         &[],
     )
     .await;
-    let since = Some(START.plus_seconds(3));
+    let since = Some(START.plus(Duration::from_secs(3)));
     check(DeliveryFilter { since, ..all() }, &[3, 2]).await;
     let until = since;
     check(DeliveryFilter { until, ..all() }, &[1, 0]).await;

@@ -1,5 +1,7 @@
 //! Keys.
 
+use std::time::Duration;
+
 use leadhost::domain::id::{KeyId, PartnerId, WorkspaceId};
 use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey};
 use leadhost::domain::time::Micros;
@@ -15,7 +17,7 @@ fn record(kind: KeyKind, workspace: Option<WorkspaceId>, partner: Option<Partner
         label: "till".to_owned(),
         hint: "pk_…abcd".to_owned(),
         created_at: START,
-        expires_at: Some(START.plus(5)),
+        expires_at: Some(START.plus(Duration::from_micros(5))),
         revoked_at: None,
         last_used_at: None,
     }
@@ -55,9 +57,15 @@ pub async fn an_operators_key_is_of_no_workspace(world: &World) {
 pub async fn a_key_is_revoked_once_and_still_shown(world: &World) {
     let key = record(KeyKind::Workspace, Some(world.workspace), None);
     world.store.create_key(&key, &[2; 32]).await.unwrap();
-    let at = START.plus(7);
+    let at = START.plus(Duration::from_micros(7));
     assert!(world.store.revoke_key(key.id, at).await.unwrap());
-    assert!(!world.store.revoke_key(key.id, at.plus(1)).await.unwrap());
+    assert!(
+        !world
+            .store
+            .revoke_key(key.id, at.plus(Duration::from_micros(1)))
+            .await
+            .unwrap()
+    );
     assert!(!world.store.revoke_key(KeyId::new(START), at).await.unwrap());
     let caller = world.store.authenticate(&[2; 32]).await.unwrap().unwrap();
     assert_eq!(caller.key.revoked_at, Some(at));
@@ -73,9 +81,9 @@ pub async fn two_keys_never_share_a_digest(world: &World) {
 pub async fn the_last_use_is_kept_to_the_minute_and_never_goes_back(world: &World) {
     let key = record(KeyKind::Workspace, Some(world.workspace), None);
     world.store.create_key(&key, &[4; 32]).await.unwrap();
-    let minute = |n: i64| Micros(n * Micros::MINUTE);
+    let minute = |n: i64| Micros(n * 60 * 1_000_000);
     let used = [
-        (key.id, minute(30_000_000).plus(59 * Micros::SECOND)),
+        (key.id, minute(30_000_000).plus(Duration::from_secs(59))),
         (key.id, minute(29_999_999)),
         (KeyId::new(START), minute(1)),
     ];

@@ -1,8 +1,9 @@
 //! A conversion that is too large for one write is committed in parts.
 
+use std::time::Duration;
+
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
 use leadhost::limits;
 use leadhost::store::{
     ConversionResult, DeliveryOutcome, FetchOutcome, HeldDelivery, ItemResult, Job, Mode,
@@ -183,7 +184,7 @@ pub async fn a_failure_between_two_parts_keeps_both_the_done_and_the_remaining_o
         status: Some(DeliveryStatus::Failed),
         attempts: 1,
         error: Some("out of time".to_owned()),
-        next_attempt_at: Some(world.now().plus(Micros::SECOND)),
+        next_attempt_at: Some(world.now().plus(Duration::from_secs(1))),
         ..converted(Vec::new())
     };
     let outcome = world

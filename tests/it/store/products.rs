@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use leadhost::domain::id::ProductId;
 use leadhost::domain::time::Micros;
@@ -250,8 +251,8 @@ pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World
         "and the declared one"
     );
     let retention = Retention {
-        deliveries: Micros::DAY,
-        quarantine: Micros::DAY,
+        deliveries: Duration::from_hours(24),
+        quarantine: Duration::from_hours(24),
     };
     let sweep = async |limit| {
         let swept = world.store.sweep(&retention, world.now(), limit).await;
@@ -261,9 +262,7 @@ pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World
     let told = changes(world, clock, 10).await;
     assert_eq!((told.changes.len(), told.forgotten), (4, 0));
     assert!(!told.misses_removals(clock));
-    world
-        .advance(limits::TOMBSTONES_KEPT_MICROS / Micros::SECOND + 1)
-        .await;
+    world.advance(seconds(limits::TOMBSTONES_KEPT) + 1).await;
     assert_eq!(sweep(3).await, 3);
     let told = changes(world, clock, 10).await;
     assert_eq!(told.changes.len(), 1, "the oldest go first");

@@ -1,6 +1,7 @@
 //! Permanent removal: people who want to be forgotten, deals, products.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use leadhost::domain::channel::Category;
 use leadhost::domain::contact;
@@ -359,10 +360,11 @@ pub async fn a_source_that_repeats_a_lead_brings_no_person_back(world: &World) {
     erase(world, &erased).await;
     // Its own delivery is gone; a repeat is a duplicate, whatever action the source
     // requests.
-    let held =
-        world
-            .store
-            .claim_delivery(first.delivery, world.now(), world.now().plus(60_000_000));
+    let held = world.store.claim_delivery(
+        first.delivery,
+        world.now(),
+        world.now().plus(Duration::from_mins(1)),
+    );
     assert!(held.await.expect("it looks").is_none());
     for action in [
         leadhost::domain::lead::Action::Create,

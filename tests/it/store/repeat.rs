@@ -1,15 +1,16 @@
 //! A repeated lead is one lead.
 
+use std::time::Duration;
+
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::lead::Action;
 use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
 use leadhost::store::{DedupeKey, NewLead};
 use serde_json::json;
 
 use super::world::*;
 
-const WINDOW: i64 = 10 * Micros::MINUTE;
+const WINDOW: Duration = Duration::from_mins(10);
 
 fn by_content(world: &World) -> NewLead {
     NewLead {

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use leadhost::clock::{Clock as _, SystemClock};
 use leadhost::config::StoreUrl;
@@ -13,7 +14,6 @@ use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::DeliveryId;
 use leadhost::domain::lead::Action;
 use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
 use leadhost::store::*;
 use leadhost_tests::proxy::{Cut, Proxy};
 use leadhost_tests::{On, until};
@@ -184,7 +184,7 @@ async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
         })
         .collect();
     world.commit(&writes).await;
-    let until = now.plus(Micros::MINUTE);
+    let until = now.plus(Duration::from_mins(1));
     let tasks: Vec<_> = (0..4)
         .map(|taker| {
             let host = Arc::clone(&hosts[taker % 2]);
@@ -213,8 +213,8 @@ async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
     let ids: BTreeSet<_> = taken.iter().map(|held| held.delivery.id).collect();
     assert_eq!((ids.len(), taken.len()), (WAITING, WAITING));
     // Both want each of them, now that the leases have expired.
-    let later = until.plus(Micros::SECOND);
-    let again = later.plus(Micros::MINUTE);
+    let later = until.plus(Duration::from_secs(1));
+    let again = later.plus(Duration::from_mins(1));
     for stalled in taken.iter().take(20) {
         let id = stalled.delivery.id;
         let (one, other) = tokio::join!(

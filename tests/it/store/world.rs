@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use leadhost::clock::ManualClock;
 use leadhost::domain::connection::{ConnectionKind, Settings};
@@ -39,6 +40,11 @@ pub struct World {
     pub second_agent: AgentId,
     folder: PathBuf,
     _keep: Keep,
+}
+
+/// Returns the seconds of a span, for [`World::advance`].
+pub fn seconds(span: Duration) -> i64 {
+    i64::try_from(span.as_secs()).expect("few")
 }
 
 impl World {
@@ -242,7 +248,7 @@ impl World {
             state: vec![0, 1, 255],
             hop: 1,
             due_at: self.now(),
-            until: self.now().plus(90 * Micros::DAY),
+            until: self.now().plus(Duration::from_hours(90 * 24)),
         }
     }
 
@@ -285,7 +291,7 @@ impl World {
 
     /// Claims the work that is due now, for a minute.
     pub async fn claim(&self, limit: u32) -> Vec<Job> {
-        let until = self.now().plus(Micros::MINUTE);
+        let until = self.now().plus(Duration::from_mins(1));
         self.store
             .claim(&Turns::new(limit), self.now(), until)
             .await
@@ -301,7 +307,7 @@ impl World {
     }
 
     pub async fn claim_delivery(&self, id: DeliveryId) -> HeldDelivery {
-        let until = self.now().plus(Micros::MINUTE);
+        let until = self.now().plus(Duration::from_mins(1));
         let held = self.store.claim_delivery(id, self.now(), until).await;
         held.expect("it claims").expect("it is free")
     }

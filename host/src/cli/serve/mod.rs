@@ -124,7 +124,7 @@ impl Serve {
         let phones = tokio::task::spawn_blocking(phone::warm_up);
         let app = open(config).await?;
         // From here on a signal stops the service gracefully.
-        let patience = app.core.config.server.drain_seconds + limits::STOP_SECONDS;
+        let patience = app.core.config.server.drain_seconds + limits::STOP_DEADLINE.as_secs();
         shutdown::on_signals(app.core.shutdown.clone(), Duration::from_secs(patience))
             .map_err(|error| Failure::new(format!("cannot listen for signals: {error}")))?;
         deploy::load_active(&app.pipeline)

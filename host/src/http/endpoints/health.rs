@@ -2,7 +2,6 @@
 //! Ready: it can do its work and is not about to stop; otherwise the answer names the reasons.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, RETRY_AFTER};
@@ -33,7 +32,7 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
     if http.core.store.outage().is_some() {
         reasons.push("the database is lost".into());
     } else {
-        let patience = Duration::from_secs(limits::READY_SECONDS);
+        let patience = limits::READY_PATIENCE;
         match timeout(patience, http.core.store.ping()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -61,7 +60,7 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
         StatusCode::SERVICE_UNAVAILABLE,
         &json!({"status": "unavailable", "reasons": reasons}),
     )?;
-    let again = HeaderValue::from(limits::READY_AGAIN_SECONDS);
+    let again = HeaderValue::from(limits::READY_AGAIN_AFTER.as_secs());
     reply.headers_mut().insert(RETRY_AFTER, again);
     Ok(reply)
 }
@@ -73,7 +72,7 @@ async fn cannot_write(http: &Http) -> Option<String> {
     if http.core.store.outage().is_some() {
         return Some(reason);
     }
-    let patience = Duration::from_secs(limits::READY_SECONDS);
+    let patience = limits::READY_PATIENCE;
     match timeout(patience, http.core.store.try_write()).await {
         Ok(Ok(())) => {
             http.core.writer.is_well();
@@ -111,7 +110,7 @@ pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
         .plugins
         .circuits(http.core.plugins.open_breakers().len());
     // Without the store, the other metrics still help to find the cause.
-    let patience = Duration::from_secs(limits::READY_SECONDS);
+    let patience = limits::READY_PATIENCE;
     match timeout(patience, of_the_store(http)).await {
         Ok(Err(error)) if !error.is_told() => {
             tracing::warn!(%error, "metrics of the store not read");

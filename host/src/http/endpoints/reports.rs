@@ -7,6 +7,7 @@
 //! can have matches nothing.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +24,11 @@ use crate::http::reply::Reply;
 use crate::limits;
 use crate::store::{ExportPage, MessageErrorFilter};
 
-/// The longest window, in microseconds.
-const WINDOW: i64 = 31 * Micros::DAY;
+/// The longest window.
+const WINDOW: Duration = Duration::from_hours(31 * 24);
 
 /// Added to the window if `to` is left out: now has moved on when the request arrives.
-const SLACK: i64 = Micros::HOUR;
+const SLACK: Duration = Duration::from_hours(1);
 
 const FILTERS: [&str; 5] = [
     "deal_id",
@@ -95,7 +96,7 @@ fn window(query: &Query<'_>, now: Micros) -> Result<(i64, Option<i64>), ApiError
         ));
     }
     let longest = if to.is_some() { WINDOW } else { WINDOW + SLACK };
-    if to.unwrap_or(now).0.saturating_sub(since.0) > longest {
+    if to.unwrap_or(now).since(since) > longest {
         return Err(ApiError::BadRequest(
             "`updated_since` and `to` are more than 31 days apart: ask for one period after the other."
                 .to_owned(),

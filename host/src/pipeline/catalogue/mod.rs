@@ -12,7 +12,7 @@
 pub(super) mod shelves;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::OwnedMutexGuard;
 
@@ -64,7 +64,7 @@ async fn search_fresh(
     from: u64,
     count: usize,
 ) -> Result<Found, SearchError> {
-    let patience = Duration::from_secs(limits::SEARCH_WAIT_SECONDS);
+    let patience = limits::SEARCH_PATIENCE;
     let index = tokio::time::timeout(patience, index(pipeline, workspace));
     let index = index.await.map_err(|_| SearchError::Late)??;
     let searching = pipeline.catalogue.searching.acquire();
@@ -112,8 +112,8 @@ impl Reader {
     fn failure(&self, now: Micros) -> Option<SearchError> {
         let (since, error) = self.failed.as_ref()?;
         let most = match error {
-            SearchError::TooLarge => limits::SEARCH_REFUSED_MICROS,
-            _ => limits::SEARCH_FRESH_MICROS,
+            SearchError::TooLarge => limits::SEARCH_REFUSED_FOR,
+            _ => limits::SEARCH_FRESH_FOR,
         };
         since.is_recent(now, most).then(|| error.again())
     }
@@ -235,7 +235,7 @@ async fn load(
     let building = pipeline.catalogue.building.acquire();
     let permit = building.await.expect("the semaphore is never closed");
     let started = Instant::now();
-    let deadline = Duration::from_secs(limits::SEARCH_LOAD_SECONDS);
+    let deadline = limits::SEARCH_LOAD_DEADLINE;
     let loaded = tokio::time::timeout(deadline, gather(pipeline, workspace)).await;
     let (index, seen) = loaded.unwrap_or_else(|_| {
         tracing::warn!(%workspace, "product index not loaded in time");

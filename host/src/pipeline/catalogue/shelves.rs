@@ -138,7 +138,7 @@ impl Shelf {
         let mut kept = hold(&self.kept);
         let kept = kept.as_mut()?;
         kept.used = turn;
-        let is_young = kept.since.is_recent(now, limits::SEARCH_FRESH_MICROS);
+        let is_young = kept.since.is_recent(now, limits::SEARCH_FRESH_FOR);
         is_young.then(|| Arc::clone(&kept.index))
     }
 }

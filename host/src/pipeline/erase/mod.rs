@@ -11,8 +11,6 @@
 
 mod search;
 
-use std::time::Duration;
-
 use self::search::Search;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{DeliveryId, ErasureId, KeyId};
@@ -172,7 +170,7 @@ async fn steps(
         if !matches!(error, StoreError::Contended) || idle >= limits::ERASE_ATTEMPTS {
             return Err(error.into());
         }
-        tokio::time::sleep(Duration::from_millis(limits::ERASE_PAUSE_MS)).await;
+        tokio::time::sleep(limits::ERASE_PAUSE).await;
     }
 }
 

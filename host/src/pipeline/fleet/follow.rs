@@ -32,7 +32,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
         }
         tokio::select! {
             () = pipeline.fleet.look.notified() => {}
-            () = tokio::time::sleep(Duration::from_secs(limits::HOST_BEAT_SECONDS)) => {}
+            () = tokio::time::sleep(limits::HOST_BEAT) => {}
             () = shutdown.begun() => break,
         }
     }
@@ -54,7 +54,7 @@ pub async fn join(pipeline: &Arc<Pipeline>) -> Result<(), StoreError> {
     while !step(pipeline).await? {
         tokio::select! {
             () = pipeline.fleet.look.notified() => {}
-            () = tokio::time::sleep(Duration::from_secs(limits::HOST_BEAT_SECONDS)) => {}
+            () = tokio::time::sleep(limits::HOST_BEAT) => {}
         }
     }
     tracing::info!(host = %pipeline.fleet.host, name = pipeline.fleet.name, "host joined the fleet");

@@ -28,7 +28,7 @@ impl Job {
         let held = pipeline
             .core
             .store
-            .hold_job(self.name, host, limits::JOB_SECONDS)
+            .hold_job(self.name, host, limits::JOB_LEASE)
             .await?;
         if pipeline.core.store.is_shared() && held.is_some() && held != self.held {
             tracing::info!(job = self.name, "job acquired");
@@ -52,6 +52,6 @@ impl Job {
 
     /// Returns the time between renewals of the lease.
     pub fn period() -> Duration {
-        Duration::from_secs(u64::from(limits::JOB_SECONDS) / 3)
+        limits::JOB_LEASE / 3
     }
 }

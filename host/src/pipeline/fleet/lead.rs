@@ -58,10 +58,9 @@ pub async fn flip(
     instead_of: Option<&Digest>,
 ) -> Result<Activation, FleetError> {
     let name = &loaded.description.name;
-    let compile =
-        u32::try_from(pipeline.core.config.plugins.compile_seconds).unwrap_or(u32::MAX / 2);
+    let compile = Duration::from_secs(pipeline.core.config.plugins.compile_seconds);
     // If the announcement is lost, hosts see the proposal late, and compile only then.
-    let patience = compile.saturating_add(u32::try_from(limits::HOST_DEAD_SECONDS).unwrap_or(0));
+    let patience = compile + limits::HOST_DEAD;
     let proposal = pipeline
         .core
         .store
@@ -80,12 +79,7 @@ pub async fn flip(
         withdraw(pipeline, &proposal).await;
         return Err(FleetError::Changed(name.clone()));
     }
-    let behind = prepared(
-        pipeline,
-        &proposal,
-        Duration::from_secs(u64::from(patience)),
-    )
-    .await;
+    let behind = prepared(pipeline, &proposal, patience).await;
     match behind {
         Ok(behind) if behind.is_empty() => {}
         refused => {
@@ -156,7 +150,7 @@ async fn prepared(
 /// Returns when every live host runs it, or after a bounded time with the hosts that do
 /// not.
 pub async fn converged(pipeline: &Pipeline, activation: &Activation) -> Vec<Behind> {
-    let end = Instant::now() + Duration::from_secs(limits::CONVERGE_SECONDS);
+    let end = Instant::now() + limits::CONVERGE_PATIENCE;
     loop {
         let said = pipeline.fleet.said.notified();
         let late = Instant::now() >= end;

@@ -95,7 +95,7 @@ impl Fleet {
     /// versions are those of the fleet.
     pub fn is_current(&self) -> bool {
         let current = self.current.load(Ordering::Relaxed);
-        let stale = Duration::from_secs(limits::HOST_STALE_SECONDS);
+        let stale = limits::HOST_STALE;
         current == 0 || clock::boot().saturating_sub(Duration::from_millis(current)) < stale
     }
 

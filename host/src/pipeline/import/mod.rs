@@ -300,7 +300,7 @@ impl<'a> Import<'a> {
         let job = self.job();
         let store = &self.pipeline.core.store;
         self.held = Instant::now();
-        match store.hold_job(&job, self.by, limits::JOB_SECONDS).await? {
+        match store.hold_job(&job, self.by, limits::JOB_LEASE).await? {
             Some(_) => Ok(()),
             None => Err(Stopped::Taken),
         }

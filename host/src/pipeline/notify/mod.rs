@@ -141,7 +141,7 @@ async fn store(
     let emails: Vec<String> = request.details.email.iter().cloned().collect();
     let contact_keys = contact::keys(std::slice::from_ref(&request.phone), &emails);
     // Starts before the store answers, so that the lease ends here no later than in the store.
-    let held = Held::for_seconds(pipeline.core.config.worker.lease_seconds);
+    let held = Held::lasting(pipeline.core.config.worker.lease());
     let can_send = live.connection.paused.is_none()
         && pipeline
             .core
@@ -157,7 +157,7 @@ async fn store(
         contact_keys,
         deal: None,
         idempotency: request.claim,
-        lease_until: can_send.then(|| now.plus_seconds(pipeline.core.config.worker.lease_seconds)),
+        lease_until: can_send.then(|| now.plus(pipeline.core.config.worker.lease())),
     };
     let write = Write::Notify(Box::new(notification));
     let found = match pipeline.core.writer.submit(write).await? {

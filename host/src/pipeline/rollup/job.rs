@@ -54,7 +54,7 @@ struct Rounds {
 
 impl Rounds {
     fn new(pipeline: &Pipeline) -> Self {
-        let shortest = Duration::from_millis(limits::ROLLUP_REST_MS);
+        let shortest = limits::ROLLUP_REST;
         let period = Duration::from_secs(pipeline.core.config.analytics.refresh_seconds);
         let now = Instant::now();
         Self {

@@ -216,7 +216,7 @@ async fn cubes(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>) -> Result<Cubes,
 
 /// Returns the time after which pieces that had their first turn wait for the next round.
 fn end() -> Instant {
-    Instant::now() + Duration::from_secs(limits::ROLLUP_RUN_SECONDS)
+    Instant::now() + limits::ROLLUP_RUN_LONGEST
 }
 
 /// Returns each workspace once.

@@ -159,15 +159,15 @@ fn not_sent(category: Category, code: &str, reason: String) -> SendAnswer {
 /// Returns the time of the next attempt: after the backoff, or after the provider's retry-after
 /// if that is longer, up to a bound.
 fn next(pipeline: &Pipeline, outgoing: &Outgoing, retry_after: Option<u32>) -> Micros {
-    let asked = retry_after.map_or(0, i64::from);
+    let asked = Duration::from_secs(retry_after.map_or(0, u64::from));
     let messages = &pipeline.core.config.messages;
     let backoff = crate::pipeline::backoff::doubled(
-        messages.backoff_first_seconds,
-        messages.backoff_longest_seconds,
+        messages.backoff_first(),
+        messages.backoff_longest(),
         outgoing.attempts + 1,
     );
-    let seconds = backoff.max(asked).min(limits::HOLD_LONGEST_SECONDS);
-    pipeline.core.clock.now().plus_seconds(seconds)
+    let wait = backoff.max(asked).min(limits::HOLD_LONGEST);
+    pipeline.core.clock.now().plus(wait)
 }
 
 #[cfg(test)]

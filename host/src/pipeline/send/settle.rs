@@ -3,7 +3,7 @@
 //! the outcome is retried for as long as this host holds the message's lease.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::{Outgoing, next};
 use crate::domain::channel::{Accepted, Category, ChannelError, Refused, SendAnswer};
@@ -304,7 +304,7 @@ async fn write(
     settlement: SendSettlement,
 ) -> Option<MessageOutcome> {
     let was_taken = matches!(settlement.outcome, SendOutcome::Accepted { .. });
-    let longest = Instant::now() + Duration::from_secs(limits::SETTLE_ACCEPTED_SECONDS);
+    let longest = Instant::now() + limits::SETTLE_ACCEPTED_FOR;
     let write = Write::Sent(Box::new(settlement));
     loop {
         let error = match pipeline.core.writer.submit(write.clone()).await {
@@ -320,7 +320,7 @@ async fn write(
             tracing::warn!(message = %outgoing.message, %error, "outcome of the message not stored");
             return None;
         }
-        tokio::time::sleep(Duration::from_millis(limits::SETTLE_AGAIN_MS)).await;
+        tokio::time::sleep(limits::SETTLE_AGAIN_AFTER).await;
     }
 }
 

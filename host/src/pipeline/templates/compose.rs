@@ -35,7 +35,7 @@ impl Composed {
             template: self.template,
             payload: self.payload,
             content: self.content,
-            until: now.plus_seconds(settings.kept_seconds),
+            until: now.plus(settings.kept_for()),
         }
     }
 }

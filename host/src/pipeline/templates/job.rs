@@ -91,10 +91,7 @@ async fn look(
             Err(ConnectionError::Store(error)) => return Err(error),
             Err(error) => {
                 tracing::warn!(instance = %channel.name, %error, "template list not requested");
-                due.insert(
-                    channel.id,
-                    now.plus_seconds(limits::TEMPLATES_AGAIN_SECONDS),
-                );
+                due.insert(channel.id, now.plus(limits::TEMPLATES_AGAIN_AFTER));
             }
         }
     }
@@ -103,16 +100,10 @@ async fn look(
 
 /// Returns when a list must be renewed; soon if the last attempt failed.
 fn after(pipeline: &Pipeline, list: &TemplateList) -> Micros {
-    let period = pipeline
-        .core
-        .config
-        .messages
-        .templates_minutes
-        .saturating_mul(60);
-    let seconds = match list.error {
-        Some(_) => limits::TEMPLATES_AGAIN_SECONDS.min(period),
+    let period = pipeline.core.config.messages.templates_period();
+    let wait = match list.error {
+        Some(_) => limits::TEMPLATES_AGAIN_AFTER.min(period),
         None => period,
     };
-    list.synced_at
-        .map_or(Micros(0), |at| at.plus_seconds(seconds))
+    list.synced_at.map_or(Micros(0), |at| at.plus(wait))
 }

@@ -22,7 +22,6 @@ use std::time::Duration;
 
 use self::wanted::{Parts, TemplateUse};
 use super::connections::Live;
-use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::{StoreError, TemplateList};
@@ -64,7 +63,7 @@ pub async fn prepare(
     let known = list(pipeline, live).await?;
     let found = compose::compose(&known, language, wanted);
     let is_first = known.synced_at.is_none();
-    let may_be_news = found.is_err() && is_older(pipeline, &known, limits::TEMPLATES_AGAIN_SECONDS);
+    let may_be_news = found.is_err() && is_older(pipeline, &known, limits::TEMPLATES_AGAIN_AFTER);
     if !is_first && !may_be_news {
         return Ok(found);
     }
@@ -76,7 +75,7 @@ pub async fn prepare(
             .clone()
             .spawn(async move { sync(&pipeline, &live).await })
     };
-    let patience = Duration::from_secs(limits::TEMPLATES_WAIT_SECONDS);
+    let patience = limits::TEMPLATES_PATIENCE;
     match tokio::time::timeout(patience, asking).await {
         Ok(Ok(Ok(news))) => {
             let again = compose::compose(&news, language, wanted);
@@ -102,7 +101,7 @@ pub fn doubt(pipeline: &Arc<Pipeline>, live: &Arc<Live>) {
         let pipeline = task_app;
         let renewed = async {
             let known = list(&pipeline, &live).await?;
-            if !known.is_unlisted && is_older(&pipeline, &known, limits::TEMPLATES_AGAIN_SECONDS) {
+            if !known.is_unlisted && is_older(&pipeline, &known, limits::TEMPLATES_AGAIN_AFTER) {
                 sync(&pipeline, &live).await?;
             }
             Ok::<_, StoreError>(())
@@ -137,10 +136,8 @@ pub async fn of_texts(
     Ok(compose::compose(&known, language, &wanted))
 }
 
-/// Returns whether a list was last requested more than so many seconds ago.
-fn is_older(pipeline: &Pipeline, list: &TemplateList, seconds: i64) -> bool {
+/// Returns whether a list was last requested more than this long ago.
+fn is_older(pipeline: &Pipeline, list: &TemplateList, most: Duration) -> bool {
     let now = pipeline.core.clock.now();
-    !list
-        .synced_at
-        .is_some_and(|at| at.is_recent(now, seconds * Micros::SECOND))
+    !list.synced_at.is_some_and(|at| at.is_recent(now, most))
 }

@@ -3,7 +3,6 @@
 //! and requests are not affected.
 
 use std::process::Stdio;
-use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
@@ -119,7 +118,7 @@ async fn in_child(program: &std::path::Path, question: Vec<u8>) -> Result<Answer
     let mut child = tokio::process::Command::new(program)
         .arg("examine")
         .arg(limits::SCHEMA_CHECK_MEMORY_MIB.to_string())
-        .arg(limits::SCHEMA_CHECK_SECONDS.to_string())
+        .arg(limits::SCHEMA_CHECK_PROCESSOR_TIME.as_secs().to_string())
         // The child gets nothing of the service's environment, which may hold keys.
         .env_clear()
         .env("MALLOC_ARENA_MAX", "2")
@@ -137,7 +136,7 @@ async fn in_child(program: &std::path::Path, question: Vec<u8>) -> Result<Answer
         drop(input);
         child.wait_with_output().await
     };
-    let patience = Duration::from_secs(limits::SCHEMA_CHECK_WALL_SECONDS);
+    let patience = limits::SCHEMA_CHECK_WALL_TIME;
     let output = tokio::time::timeout(patience, asked)
         .await
         .map_err(|_| Refused::Schema(TOO_LONG.to_owned()))?
@@ -156,7 +155,7 @@ async fn in_child(program: &std::path::Path, question: Vec<u8>) -> Result<Answer
         ))),
         None => Err(Refused::Schema(format!(
             "checking it took more than {} seconds of processor time or {} MiB of memory",
-            limits::SCHEMA_CHECK_SECONDS,
+            limits::SCHEMA_CHECK_PROCESSOR_TIME.as_secs(),
             limits::SCHEMA_CHECK_MEMORY_MIB
         ))),
     }
@@ -177,7 +176,7 @@ async fn on_thread(question: Question) -> Result<Answer, Refused> {
                 "no thread could be started for the schema check: {error}"
             ))
         })?;
-    let patience = Duration::from_secs(limits::SCHEMA_CHECK_WALL_SECONDS);
+    let patience = limits::SCHEMA_CHECK_WALL_TIME;
     match tokio::time::timeout(patience, said).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(_)) => Err(Refused::Schema("it crashed the check".to_owned())),

@@ -264,10 +264,10 @@ fn fuzz_random_schemas_are_refused_or_terminate() {
                 schema: schema.text,
                 configs: vec![config],
             });
-            let took = begun.elapsed().as_secs();
+            let took = begun.elapsed();
             assert!(
-                took < limits::SCHEMA_CHECK_SECONDS * 5,
-                "{took} s of {text}"
+                took < limits::SCHEMA_CHECK_PROCESSOR_TIME * 5,
+                "{took:?} of {text}"
             );
         }
     });

@@ -2,6 +2,7 @@
 //! time. Its status follows from its times (`domain::conversation`).
 
 use std::collections::hash_map::Entry;
+use std::time::Duration;
 
 use serde_json::{Map, json};
 
@@ -54,7 +55,7 @@ impl Conversation {
     }
 
     /// Notes a message at this time, which keeps the conversation open for a while.
-    fn moved(&mut self, at: Micros, idle_after: i64) {
+    fn moved(&mut self, at: Micros, idle_after: Duration) {
         self.last_message_at = self.last_message_at.max(Some(at));
         if self.closed_at.is_none() {
             self.close_by = self.close_by.max(Some(at.plus(idle_after)));

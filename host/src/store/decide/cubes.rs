@@ -105,7 +105,7 @@ fn zones_of<'a>(
 
 /// Returns whether the zone has not been used for so long that it is forgotten.
 pub fn is_unused(used: &ZoneUse, now: Micros) -> bool {
-    used.used_at.plus(limits::ZONE_UNUSED_MICROS) <= now
+    used.used_at.plus(limits::ZONE_UNUSED) <= now
 }
 
 /// Returns whether the build has every complete cube of the serving build, so that no
@@ -174,7 +174,7 @@ mod tests {
         cubes.push(row(zone::DEFAULT, Slot::END));
         let builds = [(build(1), cubes)];
         assert_eq!(due(&builds, &uses, "2026b", NOW), Due::default());
-        uses[3].used_at = NOW.plus(-limits::ZONE_UNUSED_MICROS);
+        uses[3].used_at = NOW.minus(limits::ZONE_UNUSED);
         let due = due(&builds, &uses, "2026b", NOW);
         assert_eq!(zones(&due.gone), ["Zone/3"]);
         assert_eq!(zones(&due.new), ["Zone/7"]);

@@ -1,5 +1,7 @@
 //! A lead: a duplicate, a change of a known lead, or a new deal.
 
+use std::time::Duration;
+
 use super::Deal;
 use super::accept::{Context, free_place, stored};
 use super::known::{Change, Claim, ClaimKey, Item, Known};
@@ -77,7 +79,7 @@ pub(super) fn claim(
     context: &Context<'_>,
     index: u32,
     key: &ClaimKey,
-    window: Option<i64>,
+    window: Option<Duration>,
     made: Option<(DealId, ContactId)>,
 ) {
     let change = match known.claims.get(key) {

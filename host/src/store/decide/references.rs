@@ -81,7 +81,7 @@ pub(super) fn wait(
     said: &Progress,
     recipient_id: Option<&str>,
 ) -> bool {
-    let until = known.now.plus(limits::REFERENCE_KEPT_MICROS);
+    let until = known.now.plus(limits::REFERENCE_KEPT);
     let references = &mut known.dialogue.references;
     let reference = references.entry(key).or_insert_with(|| Reference {
         workspace: channel.workspace,

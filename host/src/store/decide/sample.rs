@@ -2,6 +2,8 @@
 //! a deal of a partner. Nothing is loaded: each batch works on what the previous ones
 //! decided. [`saved`] ends a batch.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::known::{Change, Known};
@@ -45,8 +47,8 @@ pub fn channel() -> Channel {
         agent: AgentId(1),
         agent_kind: AgentKind::Ai,
         channel: "whatsapp".to_owned(),
-        unanswered_after: Micros::DAY,
-        idle_after: 30 * Micros::DAY,
+        unanswered_after: Duration::from_hours(24),
+        idle_after: Duration::from_hours(30 * 24),
     }
 }
 
@@ -215,7 +217,7 @@ pub fn claim(route: &str, fingerprint: &str) -> IdempotencyClaim {
             key: "k-1".to_owned(),
         },
         fingerprint: fingerprint.to_owned(),
-        kept: 72 * Micros::HOUR,
+        kept: Duration::from_hours(72),
     }
 }
 

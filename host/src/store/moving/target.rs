@@ -131,7 +131,7 @@ impl Target {
             progress = Some(read);
         }
         let hosts: Option<String> = sqlx::query(LIVE_HOSTS)
-            .bind(limits::HOST_DEAD_SECONDS as f64)
+            .bind(limits::HOST_DEAD.as_secs_f64())
             .fetch_one(&mut connection)
             .await?
             .try_get(0)?;

@@ -123,8 +123,8 @@ pub async fn sweep(
     now: Micros,
     limit: u32,
 ) -> Result<u64, StoreError> {
-    let finished = now.plus(-retention.deliveries);
-    let quarantined = now.plus(-retention.quarantine);
+    let finished = now.minus(retention.deliveries);
+    let quarantined = now.minus(retention.quarantine);
     let workspaces = database
         .read(Rows::Exempt, steps!(|tx| agents::workspace_ids(tx).await))
         .await?;
@@ -152,7 +152,7 @@ pub async fn sweep(
         )
         .await?;
     removed += too_many_references(database, limit).await?;
-    let forgotten = now.plus(-limits::TOMBSTONES_KEPT_MICROS);
+    let forgotten = now.minus(limits::TOMBSTONES_KEPT);
     removed += tombstones::forget(database, forgotten, limit).await?;
     Ok(removed)
 }

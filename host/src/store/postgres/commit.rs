@@ -32,7 +32,7 @@ pub async fn commit(
     clock: &dyn Clock,
     writes: &[Write],
 ) -> Result<Vec<Written>, StoreError> {
-    let deadline = Instant::now() + Duration::from_secs(limits::STORE_SECONDS);
+    let deadline = Instant::now() + limits::STORE_DEADLINE;
     let mut attempt = 1;
     loop {
         let error = match once(db, clock, writes, deadline).await {
@@ -56,10 +56,10 @@ pub async fn commit(
 /// Returns a pause that grows with each attempt and is random, so that it differs between
 /// hosts.
 fn pause(attempt: u32) -> Duration {
-    let longest = limits::COMMIT_PAUSE_MS << attempt.min(8);
+    let longest = limits::COMMIT_PAUSE * (1 << attempt.min(8));
     let mut chance = [0; 2];
     getrandom::fill(&mut chance).expect("the operating system gives random bytes");
-    Duration::from_micros((longest * 1_000 * u64::from(u16::from_le_bytes(chance))) >> 16)
+    longest * u32::from(u16::from_le_bytes(chance)) / (1 << 16)
 }
 
 enum Failure {
@@ -102,7 +102,7 @@ async fn once(
         written,
         trace,
     } = prepared?;
-    let patience = Duration::from_secs(limits::COMMIT_SECONDS);
+    let patience = limits::COMMIT_DEADLINE;
     let lost = match tokio::time::timeout(patience, transaction.end("commit")).await {
         Ok(Ok(())) => return Ok(written),
         Ok(Err(error)) if !error::is_connection_lost(&error) => {

@@ -4,8 +4,6 @@
 //! proves nothing while the server may still be working on the commit, so its process
 //! must be gone first.
 
-use std::time::Duration;
-
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Row as _};
 use tokio::time::Instant;
@@ -40,9 +38,9 @@ const MARK: &str = "
 select exists (select 1 from leadhost.commit_markers where batch_id = $1)";
 
 pub async fn find(db: &Db, trace: &Trace) -> CommitStatus {
-    let patience = Duration::from_secs(limits::OUTCOME_SECONDS);
+    let patience = limits::OUTCOME_DEADLINE;
     let deadline = Instant::now() + patience;
-    let pause = Duration::from_millis(limits::OUTCOME_PAUSE_MS);
+    let pause = limits::OUTCOME_PAUSE;
     loop {
         match tokio::time::timeout_at(deadline, ask(db, trace)).await {
             Ok(Ok(true)) => return CommitStatus::Committed,
@@ -81,7 +79,7 @@ async fn ask(db: &Db, trace: &Trace) -> Result<bool, sqlx::Error> {
 }
 
 async fn wait_until_gone(connection: &mut PgConnection, trace: &Trace) -> Result<(), sqlx::Error> {
-    let pause = Duration::from_millis(limits::OUTCOME_PAUSE_MS);
+    let pause = limits::OUTCOME_PAUSE;
     loop {
         let at_work = sqlx::query(AT_WORK)
             .bind(trace.backend)

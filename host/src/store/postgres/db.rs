@@ -11,7 +11,6 @@ use std::fmt::Write as _;
 use std::ops::{Deref, DerefMut};
 use std::str::FromStr as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
@@ -126,7 +125,7 @@ impl Db {
             let connected = Arc::clone(&seen);
             PgPoolOptions::new()
                 .max_connections(most)
-                .acquire_timeout(Duration::from_secs(limits::STORE_ACQUIRE_SECONDS))
+                .acquire_timeout(limits::STORE_ACQUIRE_PATIENCE)
                 .test_before_acquire(false)
                 .before_acquire(move |_, connection| {
                     let usable = !known.is_of_before(connection.age);

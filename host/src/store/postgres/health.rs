@@ -164,7 +164,7 @@ impl Health {
 }
 
 async fn watch_over(reach: Weak<Health>, options: PgConnectOptions) {
-    let patience = Duration::from_millis(limits::STORE_ANSWER_MS);
+    let patience = limits::STORE_ANSWER_PATIENCE;
     let mut first = true;
     loop {
         let connected = tokio::time::timeout(patience, connect(&options, patience))
@@ -201,7 +201,7 @@ async fn watch_over(reach: Weak<Health>, options: PgConnectOptions) {
             Err(error) => watched.is_lost(error.to_string()),
         }
         drop(watched);
-        tokio::time::sleep(Duration::from_millis(limits::STORE_AGAIN_MS)).await;
+        tokio::time::sleep(limits::STORE_AGAIN_AFTER).await;
     }
 }
 
@@ -263,7 +263,7 @@ async fn listen(
             () = async {
                 tokio::select! {
                     () = watched.doubt.notified() => {}
-                    () = tokio::time::sleep(Duration::from_millis(limits::STORE_LOOK_MS)) => {}
+                    () = tokio::time::sleep(limits::STORE_LOOK_EVERY) => {}
                 }
             } => {
                 // In another select, a notification that was half received would be lost with

@@ -2,6 +2,8 @@
 //! operation that stands alone is one statement and one round trip, on connections that
 //! requests do not use.
 
+use std::time::Duration;
+
 use sqlx::Row as _;
 
 use super::columns;
@@ -44,7 +46,7 @@ pub async fn beat(db: &Db, beat: &Beat) -> Result<(), StoreError> {
         .bind(columns::text(&beat.name))
         .bind(&beat.version)
         .bind(columns::json(&beat.report)?)
-        .bind(seconds(limits::HOST_KEPT_SECONDS))
+        .bind(limits::HOST_KEPT.as_secs_f64())
         .execute(db.aside())
         .await?;
     Ok(())
@@ -74,7 +76,7 @@ order by name collate \"C\", id";
 /// Returns all known hosts, ordered by name.
 pub async fn hosts(db: &Db) -> Result<Vec<SeenHost>, StoreError> {
     sqlx::query(HOSTS)
-        .bind(seconds(limits::HOST_DEAD_SECONDS))
+        .bind(limits::HOST_DEAD.as_secs_f64())
         .fetch_all(db.aside())
         .await?
         .iter()
@@ -114,14 +116,14 @@ pub async fn propose(
     by: HostId,
     name: &str,
     digest: &Digest,
-    within: u32,
+    within: Duration,
 ) -> Result<Option<Proposal>, StoreError> {
     let row = sqlx::query(PROPOSE)
         .bind(columns::text(name))
         .bind(&digest.0)
         .bind(by.0)
-        .bind(f64::from(within))
-        .bind(seconds(limits::HOST_DEAD_SECONDS))
+        .bind(within.as_secs_f64())
+        .bind(limits::HOST_DEAD.as_secs_f64())
         .fetch_optional(db.aside())
         .await?;
     let Some(row) = row else {
@@ -252,12 +254,12 @@ pub async fn hold_job(
     db: &Db,
     job: &str,
     by: HostId,
-    within: u32,
+    within: Duration,
 ) -> Result<Option<Fence>, StoreError> {
     let row = sqlx::query(HOLD_JOB)
         .bind(job)
         .bind(by.0)
-        .bind(f64::from(within))
+        .bind(within.as_secs_f64())
         .fetch_optional(db.aside())
         .await?;
     row.map(|row| Ok(Fence(row.try_get("fence")?))).transpose()
@@ -299,11 +301,6 @@ pub async fn seal_with(db: &Db, key: &str, older: &[String]) -> Result<String, S
         .execute(db.aside())
         .await?;
     Ok(sealing_key(db).await?.unwrap_or_else(|| key.to_owned()))
-}
-
-/// `make_interval` takes seconds as a double.
-fn seconds(whole: i64) -> f64 {
-    i32::try_from(whole).map_or(f64::from(i32::MAX), f64::from)
 }
 
 pub const SQL: &[&str] = &[

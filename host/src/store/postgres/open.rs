@@ -107,7 +107,7 @@ pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
 ///
 /// `Open` if the server cannot be reached or used, or its schema has another version.
 pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
-    let patience = Duration::from_secs(limits::STORE_OPEN_SECONDS);
+    let patience = limits::STORE_OPEN_PATIENCE;
     let mut owner = tokio::time::timeout(patience, db.owner())
         .await
         .map_err(|_| unreachable_in(patience))?
@@ -144,7 +144,7 @@ pub async fn look(db: &Db, store: Uuid) -> Result<(Mark, Option<String>), StoreE
 /// Records the newest stamp from time to time, and, for hosts without a record, the server. Ends
 /// with the store.
 pub async fn keep_noting(db: Weak<Db>) {
-    let mut tick = tokio::time::interval(Duration::from_secs(limits::SEEN_EVERY_SECONDS));
+    let mut tick = tokio::time::interval(limits::SEEN_EVERY);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tick.tick().await;

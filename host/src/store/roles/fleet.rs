@@ -1,6 +1,8 @@
 //! Hosts that share one store. All times are the store's own. A SQLite file has one host, whose
 //! state is kept in memory.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 
@@ -47,7 +49,7 @@ pub trait Fleet: Send + Sync + 'static {
         by: HostId,
         name: &str,
         digest: &Digest,
-        seconds: u32,
+        within: Duration,
     ) -> Result<Option<Proposal>, StoreError>;
 
     /// Returns the standing proposals, by name.
@@ -70,7 +72,7 @@ pub trait Fleet: Send + Sync + 'static {
         &self,
         job: &str,
         by: HostId,
-        seconds: u32,
+        within: Duration,
     ) -> Result<Option<Fence>, StoreError>;
 
     /// Releases the job, so that another host can take it at once.
@@ -144,16 +146,16 @@ impl Fleet for DatabaseStore {
         by: HostId,
         name: &str,
         digest: &Digest,
-        seconds: u32,
+        within: Duration,
     ) -> Result<Option<Proposal>, StoreError> {
         match &self.database {
             Database::Sqlite(db) => {
                 Ok(db
                     .alone()
-                    .propose(by, name, digest, seconds, self.clock.now()))
+                    .propose(by, name, digest, within, self.clock.now()))
             }
             Database::Postgres(db) => {
-                database::aside(db.reach(), hosts::propose(db, by, name, digest, seconds)).await
+                database::aside(db.reach(), hosts::propose(db, by, name, digest, within)).await
             }
         }
     }
@@ -194,12 +196,12 @@ impl Fleet for DatabaseStore {
         &self,
         job: &str,
         by: HostId,
-        seconds: u32,
+        within: Duration,
     ) -> Result<Option<Fence>, StoreError> {
         match &self.database {
-            Database::Sqlite(db) => Ok(db.alone().hold_job(job, by, seconds, self.clock.now())),
+            Database::Sqlite(db) => Ok(db.alone().hold_job(job, by, within, self.clock.now())),
             Database::Postgres(db) => {
-                database::aside(db.reach(), hosts::hold_job(db, job, by, seconds)).await
+                database::aside(db.reach(), hosts::hold_job(db, job, by, within)).await
             }
         }
     }

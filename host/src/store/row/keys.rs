@@ -47,7 +47,7 @@ pub fn record(row: &impl Columns) -> Result<KeyRecord, StoreError> {
 pub fn latest(used: &[(KeyId, Micros)]) -> BTreeMap<KeyId, Micros> {
     let mut latest = BTreeMap::new();
     for (id, at) in used {
-        let minute = Micros(at.0 - at.0.rem_euclid(Micros::MINUTE));
+        let minute = at.minute();
         let entry = latest.entry(*id).or_insert(minute);
         *entry = minute.max(*entry);
     }

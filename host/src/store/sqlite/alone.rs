@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::broadcast;
 
@@ -60,7 +61,7 @@ impl State {
 }
 
 fn is_alive(host: &SeenHost, now: Micros) -> bool {
-    now.0 - host.seen_at.0 < limits::HOST_DEAD_SECONDS * Micros::SECOND
+    now.since(host.seen_at) < limits::HOST_DEAD
 }
 
 impl Alone {
@@ -79,10 +80,9 @@ impl Alone {
 
     pub fn beat(&self, beat: &Beat, now: Micros) {
         let mut state = self.state();
-        let kept = limits::HOST_KEPT_SECONDS * Micros::SECOND;
         state
             .hosts
-            .retain(|host| host.id == beat.host || now.0 - host.seen_at.0 < kept);
+            .retain(|host| host.id == beat.host || now.since(host.seen_at) < limits::HOST_KEPT);
         let found = state.hosts.iter().position(|host| host.id == beat.host);
         let seen = SeenHost {
             id: beat.host,
@@ -120,7 +120,7 @@ impl Alone {
         by: HostId,
         name: &str,
         digest: &Digest,
-        seconds: u32,
+        within: Duration,
         now: Micros,
     ) -> Option<Proposal> {
         let mut state = self.state();
@@ -139,7 +139,7 @@ impl Alone {
         let held = Held {
             what: proposal.clone(),
             by,
-            until: now.plus_seconds(i64::from(seconds)),
+            until: now.plus(within),
         };
         state.proposals.insert(name.to_owned(), held);
         Some(proposal)
@@ -170,9 +170,9 @@ impl Alone {
         held.is_some_and(|held| now < held.until)
     }
 
-    pub fn hold_job(&self, job: &str, by: HostId, seconds: u32, now: Micros) -> Option<Fence> {
+    pub fn hold_job(&self, job: &str, by: HostId, within: Duration, now: Micros) -> Option<Fence> {
         let mut state = self.state();
-        let until = now.plus_seconds(i64::from(seconds));
+        let until = now.plus(within);
         let fence = match state.jobs.get(job) {
             Some(held) if now < held.until && held.by != by => return None,
             Some(held) if now < held.until => held.what,

@@ -20,8 +20,6 @@ const RESTART: &str = "pragma wal_checkpoint(restart)";
 const TRUNCATE: &str = "pragma wal_checkpoint(truncate)";
 const PAGE_BYTES: &str = "pragma page_size";
 
-const EVERY: Duration = Duration::from_millis(limits::CHECKPOINT_EVERY_MS);
-
 /// How long a checkpoint waits for other connections. The longer ones wait while holding
 /// the write lock, so a long read such as a backup's would hold up the writer.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -101,7 +99,7 @@ fn keep_moving(opening: &Opening, commits: &Commits) {
     let mut mover: Option<Mover> = None;
     let mut told: Option<Instant> = None;
     let mut seen = 0;
-    let mut rest = EVERY;
+    let mut rest = limits::CHECKPOINT_EVERY;
     // A log that stayed large is truncated even without a further commit.
     while (is_large(&log) || commits.past(seen)) && commits.rest(rest) {
         let began = Instant::now();
@@ -129,7 +127,7 @@ fn keep_moving(opening: &Opening, commits: &Commits) {
                 mover = None;
             }
         }
-        rest = EVERY.saturating_sub(began.elapsed());
+        rest = limits::CHECKPOINT_EVERY.saturating_sub(began.elapsed());
     }
 }
 
@@ -156,7 +154,7 @@ pub async fn empty_log(db: &Db) -> Result<(), StoreError> {
         if !is_busy {
             break;
         }
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(limits::CHECKPOINT_EVERY).await;
     }
     beside(move || {
         drop(mover);

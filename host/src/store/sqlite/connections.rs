@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
@@ -95,7 +94,7 @@ impl Opening {
         // Each connection stays on its thread.
         let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.file, flags)?;
-        connection.busy_timeout(Duration::from_secs(limits::STORE_BUSY_SECONDS))?;
+        connection.busy_timeout(limits::STORE_BUSY_PATIENCE)?;
         connection.set_prepared_statement_cache_capacity(limits::STORE_STATEMENTS);
         if self.writes {
             // Must be set before the file has contents; later it has no effect.

@@ -6,7 +6,6 @@ use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior};
 use uuid::Uuid;
@@ -301,7 +300,7 @@ pub async fn newest(db: &Db) -> Result<i64, StoreError> {
 /// Records the newest stamp from time to time. Ends with the store.
 pub async fn keep_noting(db: Weak<Db>, seen: Arc<HighWater>) {
     let mut noted = None;
-    let mut tick = tokio::time::interval(Duration::from_secs(limits::SEEN_EVERY_SECONDS));
+    let mut tick = tokio::time::interval(limits::SEEN_EVERY);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tick.tick().await;

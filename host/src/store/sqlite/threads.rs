@@ -377,7 +377,7 @@ impl Drop for Threads {
 }
 
 fn work(queue: &Queue, mut holder: Holder) {
-    let rest = Duration::from_secs(limits::STORE_REST_SECONDS);
+    let rest = limits::STORE_RESTS_AFTER;
     let mut patience = None;
     loop {
         match queue.next(patience) {

@@ -1,6 +1,8 @@
 //! The events in the workspace: first contacts who write at any time, then
 //! notifications in sequence, and their outcomes.
 
+use std::time::Duration;
+
 use leadhost::domain::contact::channel_keys;
 use leadhost::domain::deal::Stage;
 use leadhost::domain::id::DealId;
@@ -80,7 +82,7 @@ impl Asker<'_> {
         new.details.source =
             (*chance.of(&["crm", "portal", "Fórum & cia", "crm,portal"])).to_owned();
         new.details.transfer = chance.below(2) == 0;
-        new.lease_until = Some(world.now().plus(Micros::MINUTE));
+        new.lease_until = Some(world.now().plus(Duration::from_mins(1)));
         let channel = new.channel.clone();
         let written = world.commit(&[Write::Notify(Box::new(new))]).await;
         let Some(Written::Notified(notified)) = written.into_iter().next() else {
@@ -198,12 +200,13 @@ fn instant(chance: &mut Chance) -> Micros {
         "2018-01-01T00:00:00Z",
         "2018-03-24T00:00:00Z",
     ];
+    const DAY: u64 = 24 * 3_600 * 1_000_000;
     let (from, within) = if chance.below(2) == 0 {
         let near = time::parse(chance.of::<&str>(&ODD)).expect("a time");
-        (near.plus(-Micros::DAY), 2 * Micros::DAY)
+        (near.minus(Duration::from_hours(24)), 2 * DAY)
     } else {
         let first = time::parse("2017-01-01").expect("a time");
-        (first, 3 * 365 * Micros::DAY)
+        (first, 3 * 365 * DAY)
     };
-    from.plus(chance.micros(within))
+    from.plus(Duration::from_micros(chance.below(within)))
 }

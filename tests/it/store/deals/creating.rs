@@ -3,7 +3,6 @@
 use leadhost::domain::contact;
 use leadhost::domain::id::{DealId, ProductId};
 use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
 use leadhost::store::*;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -243,7 +242,7 @@ pub async fn a_repeated_request_gets_the_same_answer_and_creates_nothing(world: 
     assert_eq!(created(&later[1]), DealCreated::KeyReused);
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
     assert_eq!(world.all(Entity::Messages).await.len(), 1);
-    world.advance(3 * Micros::DAY / 1_000_000).await;
+    world.advance(3 * 86_400).await;
     let anew = world.commit(&[request(1)]).await;
     assert!(matches!(created(&anew[0]), DealCreated::Done(_)));
 }

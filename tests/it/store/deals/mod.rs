@@ -6,6 +6,8 @@ pub mod lookup;
 pub mod noting;
 pub mod patching;
 
+use std::time::Duration;
+
 use leadhost::domain::contact;
 use leadhost::domain::id::{DealId, KeyId, PartnerId};
 use leadhost::domain::row::Entity;
@@ -104,6 +106,6 @@ pub async fn claim(world: &World, route: &str, fingerprint: &str) -> Idempotency
             key: "k-1".to_owned(),
         },
         fingerprint: fingerprint.to_owned(),
-        kept: 72 * leadhost::domain::time::Micros::HOUR,
+        kept: Duration::from_hours(72),
     }
 }

@@ -99,7 +99,7 @@ struct Stepping {
 
 impl Clock for Stepping {
     fn now(&self) -> Micros {
-        SystemClock.now().plus(self.shift.load(Ordering::SeqCst))
+        Micros(SystemClock.now().0 + self.shift.load(Ordering::SeqCst))
     }
 }
 
@@ -116,11 +116,8 @@ impl Stepping {
 
     /// The latest time that it can have shown to any reader so far.
     fn latest(&self) -> i64 {
-        SystemClock
-            .now()
-            .plus(self.greatest.load(Ordering::SeqCst))
-            .plus(self.ahead.load(Ordering::SeqCst))
-            .0
+        let greatest = self.greatest.load(Ordering::SeqCst);
+        SystemClock.now().0 + greatest + self.ahead.load(Ordering::SeqCst)
     }
 }
 

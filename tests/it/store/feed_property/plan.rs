@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use leadhost::domain::deal::Status;
 use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
 use serde::Deserialize;
 
 use super::Chance;
@@ -104,7 +103,7 @@ impl Plan {
             },
             clock: chance
                 .one_in(10)
-                .then(|| [-2, 0, 2][chance.count(3)] * Micros::SECOND),
+                .then(|| [-2_000_000, 0, 2_000_000][chance.count(3)]),
         };
         if step.fate != Fate::RollsBack {
             self.apply(&step);

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use leadhost::clock::Clock as _;
-use leadhost::domain::time::Micros;
 use leadhost_tests::postgres::Database;
 use leadhost_tests::{On, until};
 use rusqlite::Connection;
@@ -162,7 +161,7 @@ async fn in_file(stamper: InFile) -> Outcome {
         clock: Stepping::default(),
     };
     let first = file.early();
-    file.clock.step_to(2 * Micros::SECOND);
+    file.clock.step_to(2_000_000);
     let second = file.early();
     file.commit(second, &["second"]);
     watch.pull().await;

@@ -12,6 +12,8 @@ pub mod statuses;
 pub mod statuses_property;
 pub mod waiting;
 
+use std::time::Duration;
+
 use leadhost::domain::channel::{Category, ChannelError};
 use leadhost::domain::contact;
 use leadhost::domain::id::{ContactId, ConversationId, MessageId};
@@ -35,8 +37,8 @@ pub fn line(world: &World) -> Channel {
         agent: world.first_agent,
         agent_kind: AgentKind::Ai,
         channel: "whatsapp".to_owned(),
-        unanswered_after: Micros::DAY,
-        idle_after: 30 * Micros::DAY,
+        unanswered_after: Duration::from_hours(24),
+        idle_after: Duration::from_hours(30 * 24),
     }
 }
 
@@ -63,7 +65,7 @@ pub fn message(world: &World) -> NewMessage {
         },
         payload: r#"{"name":"welcome","language":{"code":"pt_BR"}}"#.to_owned(),
         content: Some("Hello, Rita".to_owned()),
-        until: world.now().plus(Micros::DAY),
+        until: world.now().plus(Duration::from_hours(24)),
     }
 }
 
@@ -91,7 +93,7 @@ pub fn notification(world: &World, to: &str) -> Notification {
 /// A notification that its caller sends at once.
 pub fn urgent(world: &World, to: &str) -> Notification {
     Notification {
-        lease_until: Some(world.now().plus(Micros::MINUTE)),
+        lease_until: Some(world.now().plus(Duration::from_mins(1))),
         ..notification(world, to)
     }
 }

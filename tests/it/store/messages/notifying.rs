@@ -1,10 +1,11 @@
 //! A notification: the rows that it stores before anything is sent, and its
 //! idempotency key.
 
+use std::time::Duration;
+
 use leadhost::domain::id::PartnerId;
 use leadhost::domain::message::State;
 use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
 use leadhost::store::*;
 use serde_json::json;
 
@@ -56,7 +57,7 @@ pub async fn without_a_lease_it_waits_for_the_worker(world: &World) {
     assert_eq!((held.recipient.as_str(), held.attempts), (PHONE, 0));
     assert_eq!(held.payload, message(world).payload);
     assert_eq!(held.connection, world.site);
-    assert_eq!(held.until, world.now().plus(Micros::DAY));
+    assert_eq!(held.until, world.now().plus(Duration::from_hours(24)));
     assert!(!held.was_sending);
     assert_eq!(held.held_until, None);
 }
@@ -170,7 +171,7 @@ pub async fn a_message_that_has_to_wait_is_not_sent_at_once(world: &World) {
     let bring = async |holds: Vec<Hold>, to: &str| {
         let carrier = store(world, urgent(world, to)).await;
         let later = SendOutcome::Later {
-            at: world.now().plus(Micros::DAY),
+            at: world.now().plus(Duration::from_hours(24)),
             error: error("130429", Category::ThrottledNumber),
         };
         let mut write = sent(line(world), carrier.message, 0, later);
@@ -222,7 +223,7 @@ async fn claim_of(world: &World, key: &str, fingerprint: &str) -> IdempotencyCla
             key: key.to_owned(),
         },
         fingerprint: fingerprint.to_owned(),
-        kept: 72 * Micros::HOUR,
+        kept: Duration::from_hours(72),
     }
 }
 
@@ -276,7 +277,7 @@ pub async fn a_repeated_key_sends_nothing_and_gets_the_same_answer(world: &World
     assert_eq!(notify(world, keyed()).await, replayed);
     assert_eq!(world.all(Entity::Messages).await.len(), 1);
     // After its retention the key is free, even if it was not swept yet.
-    world.advance(72 * Micros::HOUR / Micros::SECOND).await;
+    world.advance(72 * 3_600).await;
     let again = store(world, keyed()).await;
     assert_ne!(again.message, first.message);
     assert!(matches!(

@@ -1,10 +1,11 @@
 //! A send: its holder, its outcome, and unknown outcomes.
 
+use std::time::Duration;
+
 use leadhost::domain::connection::Pause;
 use leadhost::domain::delivery::ItemStatus;
 use leadhost::domain::message::State;
 use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
 use leadhost::store::*;
 use serde_json::{Value, json};
 
@@ -227,7 +228,7 @@ pub async fn a_kept_message_is_tried_again_at_its_time(world: &World) {
     let held = claim_send(world).await;
     assert_eq!(held.attempts, 1);
     // A held message counts no attempt.
-    let at = world.now().plus_seconds(5);
+    let at = world.now().plus(Duration::from_secs(5));
     settle_send(world, new.message, held.lease.0, SendOutcome::Held { at }).await;
     world.advance(5).await;
     let held = claim_send(world).await;
@@ -251,7 +252,7 @@ pub async fn a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operat
     assert!(world.claim(10).await.is_empty());
     let backlog = world.store.backlog().await.unwrap();
     assert_eq!((backlog.sends, backlog.unknown), (0, 1));
-    let until = world.now().plus(Micros::DAY);
+    let until = world.now().plus(Duration::from_hours(24));
     let again = Verdict::SendAgain { until };
     assert_eq!(
         state_of(&resolve(world, new.message, again).await),
@@ -434,7 +435,7 @@ pub async fn a_message_that_may_not_go_out_is_still_given_up_at_its_time(world: 
         settlement.holds = vec![Hold {
             connection: world.site.clone(),
             contact: None,
-            until: world.now().plus(2 * Micros::DAY),
+            until: world.now().plus(Duration::from_hours(2 * 24)),
         }];
     }
     world.commit(&[write]).await;
@@ -448,7 +449,7 @@ pub async fn a_message_that_may_not_go_out_is_still_given_up_at_its_time(world: 
 pub async fn a_held_number_is_not_claimed_and_a_held_contact_is_reported(world: &World) {
     let waiting = store(world, notification(world, PHONE)).await;
     let carrier = store(world, urgent(world, "+5511987650001")).await;
-    let until = world.now().plus_seconds(30);
+    let until = world.now().plus(Duration::from_secs(30));
     let mut write = sent(line(world), carrier.message, 0, later(world, 3_600));
     if let Write::Sent(settlement) = &mut write {
         settlement.holds = vec![Hold {
@@ -470,7 +471,7 @@ pub async fn a_held_number_is_not_claimed_and_a_held_contact_is_reported(world: 
         settlement.holds = vec![Hold {
             connection: world.site.clone(),
             contact: None,
-            until: until.plus_seconds(30),
+            until: until.plus(Duration::from_secs(30)),
         }];
     }
     world.commit(&[write]).await;

@@ -1,9 +1,10 @@
 //! Statuses of messages: the same result in any order and with any repeats.
 
+use std::time::Duration;
+
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::message::State;
 use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
 use leadhost::limits;
 use leadhost::store::*;
 use serde_json::json;
@@ -43,7 +44,13 @@ pub async fn each_state_has_its_time_and_read_is_delivered(world: &World) {
 pub async fn a_status_without_news_changes_no_row(world: &World) {
     let new = out(world, "w1").await;
     let told = || status(world, "w1", at(State::Delivered, START));
-    let later = || status(world, "w1", at(State::Delivered, START.plus_seconds(5)));
+    let later = || {
+        status(
+            world,
+            "w1",
+            at(State::Delivered, START.plus(Duration::from_secs(5))),
+        )
+    };
     let wrong = failed(world, "131026", Category::Recipient);
     let wrong = || status(world, "w1", wrong.clone());
     world.commit_one(world.accept(vec![told(), wrong()])).await;
@@ -79,14 +86,17 @@ async fn story(world: &World, to: &str, order: &[usize], by_own_id: bool) -> Vec
     let external = format!("w{to}");
     let id = by_own_id.then_some(new.message);
     let told = |progress| status_of(world, &external, id, progress);
-    let opts_out = Progress::failed(start.plus_seconds(4), error("131050", Category::OptOut));
+    let opts_out = Progress::failed(
+        start.plus(Duration::from_secs(4)),
+        error("131050", Category::OptOut),
+    );
     for step in order {
         match step {
             0 => {
                 let outcome = SendOutcome::Accepted {
                     external_ids: vec![external.clone()],
                     recipient_id: Some("5511987654321".to_owned()),
-                    progress: at(State::Accepted, start.plus_seconds(2)),
+                    progress: at(State::Accepted, start.plus(Duration::from_secs(2))),
                     word: None,
                 };
                 let written = settle_send(world, new.message, 0, outcome).await;
@@ -94,12 +104,12 @@ async fn story(world: &World, to: &str, order: &[usize], by_own_id: bool) -> Vec
             }
             1 => drop(
                 world
-                    .item(told(at(State::Sent, start.plus_seconds(1))))
+                    .item(told(at(State::Sent, start.plus(Duration::from_secs(1)))))
                     .await,
             ),
             2 => drop(
                 world
-                    .item(told(at(State::Read, start.plus_seconds(3))))
+                    .item(told(at(State::Read, start.plus(Duration::from_secs(3)))))
                     .await,
             ),
             _ => drop(world.item(told(opts_out.clone())).await),
@@ -351,16 +361,14 @@ pub async fn statuses_of_unknown_messages_are_forgotten_and_the_report_is_not(wo
     let wrong = failed(world, "131026", Category::Recipient);
     world.item(status(world, "w2", wrong.clone())).await;
     let retention = Retention {
-        deliveries: 90 * Micros::DAY,
-        quarantine: 30 * Micros::DAY,
+        deliveries: Duration::from_hours(90 * 24),
+        quarantine: Duration::from_hours(30 * 24),
     };
     let sweep = async || {
         let swept = world.store.sweep(&retention, world.now(), 100).await;
         swept.expect("it sweeps")
     };
-    world
-        .advance(limits::REFERENCE_KEPT_MICROS / Micros::SECOND)
-        .await;
+    world.advance(seconds(limits::REFERENCE_KEPT)).await;
     assert_eq!(sweep().await, 0);
     world.advance(1).await;
     assert_eq!(sweep().await, 2);

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use leadhost::clock::{Clock as _, SystemClock};
 use leadhost::domain::deal::{Stage, Status};
@@ -13,7 +14,6 @@ use leadhost::domain::lead::Action;
 use leadhost::domain::message::State;
 use leadhost::domain::row::Entity;
 use leadhost::domain::ticket::{self, TicketView};
-use leadhost::domain::time::Micros;
 use leadhost::store::*;
 
 use super::super::deals::{acme, lead_of, wish};
@@ -97,7 +97,7 @@ async fn unanswered(world: &World, round: usize) -> Vec<(ConversationId, Contact
     for number in 0..DEALS {
         let write = Write::Notify(Box::new(urgent(world, &person(round, number))));
         let new = stored(notified(world.commit(&[write]).await.remove(0)));
-        let long_ago = SystemClock.now().plus(-2 * Micros::DAY);
+        let long_ago = SystemClock.now().minus(Duration::from_hours(2 * 24));
         let outcome = SendOutcome::Accepted {
             external_ids: vec![external(round, number)],
             recipient_id: None,

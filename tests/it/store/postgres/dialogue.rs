@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use leadhost::clock::{Clock as _, SystemClock};
 use leadhost::domain::channel::Category;
@@ -51,7 +52,7 @@ fn named(world: &World, round: usize) -> Write {
             key: format!("once-{round}"),
         },
         fingerprint: "ab12".to_owned(),
-        kept: 72 * Micros::HOUR,
+        kept: Duration::from_hours(72),
     };
     Write::Notify(Box::new(Notification {
         idempotency: Some(claim),
@@ -236,7 +237,7 @@ async fn a_send_is_held_by_one_host_at_a_time() {
         .collect();
     world.commit(&news).await;
     let now = SystemClock.now();
-    let until = now.plus(Micros::MINUTE);
+    let until = now.plus(Duration::from_mins(1));
     let takers: Vec<_> = (0..4)
         .map(|taker| {
             let host = Arc::clone(&hosts[taker % 2]);
@@ -281,8 +282,8 @@ async fn a_send_is_held_by_one_host_at_a_time() {
     }
     assert_eq!(begun.len(), WAITING);
     // Both hosts' workers die in the middle of their calls.
-    let later = until.plus(Micros::SECOND);
-    let again = later.plus(Micros::MINUTE);
+    let later = until.plus(Duration::from_secs(1));
+    let again = later.plus(Duration::from_mins(1));
     let turns = leadhost::store::Turns::new(100);
     let (one, other) = tokio::join!(
         hosts[0].claim(&turns, later, again),

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use leadhost::clock::{Clock as _, SystemClock};
 use leadhost::domain::analytics::{Counts, Key, MetricSet, Slot, add};
@@ -380,8 +381,8 @@ async fn rows_of_another_workspace_are_not_counted() {
         buckets: vec![(
             Day(0),
             Slots {
-                from: Slot::containing(world.now().plus(-Micros::DAY)),
-                to: Slot::containing(world.now().plus(Micros::DAY)),
+                from: Slot::containing(world.now().minus(Duration::from_hours(24))),
+                to: Slot::containing(world.now().plus(Duration::from_hours(24))),
             },
         )],
     };

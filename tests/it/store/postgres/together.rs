@@ -1,6 +1,7 @@
 //! Concurrent work of hosts on one database.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use leadhost::domain::exchange::SenderChecks;
 use leadhost::domain::plugin::{Description, Digest};
@@ -116,8 +117,8 @@ async fn marks_of_batches_go_after_an_hour() {
     )
     .await;
     let retention = Retention {
-        deliveries: i64::MAX,
-        quarantine: i64::MAX,
+        deliveries: Duration::MAX,
+        quarantine: Duration::MAX,
     };
     let sweep = async |limit| {
         store

@@ -1,5 +1,7 @@
 //! The counted events, their periods, and the effect of changes.
 
+use std::time::Duration;
+
 use leadhost::domain::analytics::{Granularity, Key, MetricSet, add};
 use leadhost::domain::id::AgentId;
 use leadhost::domain::lead::Action;
@@ -312,7 +314,7 @@ pub async fn days_and_the_slots_at_their_edges_are_read_together(world: &World) 
     let rules = Zone::named(zone::DEFAULT).expect("a zone");
     let first = rules.day_of(START);
     // From noon of the first day, one whole day, and the morning of the third.
-    let noon = |day: Day| Slot::from(rules.start_of(day).plus(12 * 60 * Micros::MINUTE));
+    let noon = |day: Day| Slot::from(rules.start_of(day).plus(Duration::from_hours(12)));
     let edges = vec![
         (
             first,
@@ -366,7 +368,7 @@ pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
             Day(0),
             Slots {
                 from: Slot(0),
-                to: Slot::containing(world.now().plus(Micros::DAY)),
+                to: Slot::containing(world.now().plus(Duration::from_hours(24))),
             },
         )],
     };

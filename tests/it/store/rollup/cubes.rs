@@ -98,7 +98,7 @@ pub async fn an_unused_zone_loses_its_cube(world: &World) {
     count(world).await;
     fill_all(world).await;
     assert!(of_cube(world, ZONES[1]).await);
-    world.advance(limits::ZONE_UNUSED_MICROS / 1_000_000).await;
+    world.advance(seconds(limits::ZONE_UNUSED)).await;
     assert_eq!(due(world).await, []);
     assert!(!of_cube(world, ZONES[1]).await);
     assert!(of_cube(world, zone::DEFAULT).await);

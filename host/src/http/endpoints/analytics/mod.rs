@@ -155,6 +155,8 @@ fn marked(mut reply: Reply, tag: HeaderValue, as_of: Option<Micros>) -> Reply {
 mod tests {
     use super::*;
 
+    const HOUR: i64 = 3_600 * 1_000_000;
+
     #[test]
     fn counts_are_stale_past_twelve_hours_or_when_nothing_is_known() {
         let check = |as_of: Option<i64>, now: i64, expect: bool| {
@@ -166,8 +168,8 @@ mod tests {
         };
         check(None, 0, true);
         check(Some(0), 0, false);
-        check(Some(0), 12 * Micros::HOUR, false);
-        check(Some(0), 12 * Micros::HOUR + 1, true);
-        check(Some(Micros::HOUR), 0, false);
+        check(Some(0), 12 * HOUR, false);
+        check(Some(0), 12 * HOUR + 1, true);
+        check(Some(HOUR), 0, false);
     }
 }

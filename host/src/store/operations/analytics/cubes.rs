@@ -158,7 +158,7 @@ async fn due_of(
             args! {
                 workspace_id: used.workspace,
                 zone: used.zone.clone(),
-                unused_since: now.plus(-limits::ZONE_UNUSED_MICROS),
+                unused_since: now.minus(limits::ZONE_UNUSED),
             }
         })
         .collect();

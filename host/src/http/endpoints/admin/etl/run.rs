@@ -65,6 +65,6 @@ fn refusal(cut: Cut) -> ApiError {
     };
     ApiError::Overloaded {
         what,
-        retry_after: limits::READY_AGAIN_SECONDS,
+        retry_after: limits::READY_AGAIN_AFTER.as_secs(),
     }
 }

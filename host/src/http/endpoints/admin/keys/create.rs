@@ -6,7 +6,6 @@ use super::shown;
 use crate::admin_api::keys::{CreateKeyRequest, CreatedKey};
 use crate::domain::id::{PartnerId, WorkspaceId};
 use crate::domain::key::KeyKind;
-use crate::domain::time::Micros;
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
@@ -36,7 +35,7 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         label: request.label,
         expires_at: request
             .expires_days
-            .map(|days| now.plus(i64::from(days).saturating_mul(Micros::DAY))),
+            .map(|days| now.plus(std::time::Duration::from_hours(24).saturating_mul(days))),
     };
     let (record, plain) = mint(&*call.http.core.store, wanted, now).await?;
     fleet::tell(&call.http.pipeline, Announcement::Keys).await;
