@@ -456,9 +456,9 @@ mod tests {
         check("/v1/analytics/tickets/day", "analytics", &[Data, Both]);
         check("/v1/analytics/conversations/x", "analytics", &[Data, Both]);
         check("/metrics", "metrics", &[Admin]);
-        check("/openapi.json", "openapi", &[Gateway, Data, Both]);
-        check("/docs", "docs", &[Gateway, Data, Both]);
-        check("/docs/page.js", "docs", &[Gateway, Data, Both]);
+        check("/openapi.json", "openapi", &[Gateway, Data, Both, Admin]);
+        check("/docs", "docs", &[Gateway, Data, Both, Admin]);
+        check("/docs/page.js", "docs", &[Gateway, Data, Both, Admin]);
         check("/health/live", "health-live", &[Gateway, Data, Both, Admin]);
         check("/ingest-lead/abc", "ingest-handshake", &[Gateway, Both]);
         check(

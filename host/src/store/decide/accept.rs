@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::known::{Change, ClaimKey, Delivery, Fetch, Item, Known};
 use super::quarantine::{self, Quarantined};
+use super::working_set::{Change, ClaimKey, Delivery, Fetch, Item, WorkingSet};
 use super::{event, lead};
 use crate::domain::delivery::{DeliveryStatus, ItemStatus, status_of};
 use crate::domain::exchange::HttpRequest;
@@ -30,10 +30,10 @@ pub(super) struct Context<'a> {
 }
 
 /// Decides a delivery that came in.
-pub fn first(known: &mut Known, at: usize, new: &Acceptance) -> Result<Written, StoreError> {
+pub fn first(set: &mut WorkingSet, at: usize, new: &Acceptance) -> Result<Written, StoreError> {
     let delivery = &new.delivery;
     let result = &new.result;
-    if known.deliveries.contains_key(&delivery.id) {
+    if set.deliveries.contains_key(&delivery.id) {
         return Err(StoreError::Inconsistent {
             what: format!("delivery {} occurs twice in one batch", delivery.id),
         });
@@ -48,12 +48,12 @@ pub fn first(known: &mut Known, at: usize, new: &Acceptance) -> Result<Written, 
             leased: false,
         };
         let (workspace, connection) = (delivery.workspace, &delivery.connection);
-        match quarantine::admit(known, workspace, connection, quarantined) {
+        match quarantine::admit(set, workspace, connection, quarantined) {
             Some(count) => evicted = count,
             None => return Ok(Written::NotKept),
         }
     }
-    known.deliveries.insert(
+    set.deliveries.insert(
         delivery.id,
         Delivery {
             workspace: delivery.workspace,
@@ -86,15 +86,15 @@ pub fn first(known: &mut Known, at: usize, new: &Acceptance) -> Result<Written, 
         used: HashSet::new(),
     };
     for item in &result.items {
-        item_of(known, &mut context, item.index, &item.result)?;
+        item_of(set, &mut context, item.index, &item.result)?;
     }
-    Ok(evicting(finish(known, delivery.id, result.status), evicted))
+    Ok(evicting(finish(set, delivery.id, result.status), evicted))
 }
 
 /// Decides a stored delivery that was converted again. Finished items stay; the others
 /// are replaced by the items of this conversion.
-pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreError> {
-    let Some(delivery) = known.deliveries.get_mut(&new.delivery) else {
+pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<Written, StoreError> {
+    let Some(delivery) = set.deliveries.get_mut(&new.delivery) else {
         return Ok(Written::Stale);
     };
     if !delivery.held || delivery.lease != new.lease.0 {
@@ -104,7 +104,7 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
     let was_done = !delivery.is_to_be_converted();
     let goes_on = new.part.as_ref().is_some_and(|part| !part.is_last());
     if goes_on {
-        wait_for_the_rest(delivery, known.now);
+        wait_for_the_rest(delivery, set.now);
     } else {
         delivery.held = false;
         delivery.change.touch();
@@ -116,7 +116,7 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
         if was_done && delivery.has_finished_items() {
             // The leads exist: a failure now does not undo them.
             delivery.next_attempt_at = None;
-            return Ok(finish(known, new.delivery, None));
+            return Ok(finish(set, new.delivery, None));
         }
         delivery.presented.clone_from(&result.presented);
         if result.ran.is_some() {
@@ -132,11 +132,11 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
             leased: true,
         };
         let (workspace, connection) = (delivery.workspace, delivery.connection.clone());
-        let written = finish(known, new.delivery, Some(status));
+        let written = finish(set, new.delivery, Some(status));
         if !enters {
             return Ok(written);
         }
-        let evicted = quarantine::admit_stored(known, workspace, &connection, quarantined);
+        let evicted = quarantine::admit_stored(set, workspace, &connection, quarantined);
         return Ok(evicting(written, evicted));
     }
     if !goes_on {
@@ -158,7 +158,7 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
         used: HashSet::new(),
     };
     match &new.part {
-        None => drop_unfinished(known, new.delivery, |_| true),
+        None => drop_unfinished(set, new.delivery, |_| true),
         Some(part) => {
             if goes_on && part.until.is_some() {
                 delivery.held_until = part.until;
@@ -168,21 +168,21 @@ pub fn again(known: &mut Known, new: &Reconversion) -> Result<Written, StoreErro
             delivery.reserve(ITEMS_LAST_PLACE);
             context.used.clone_from(&part.used);
             let (first, last) = part.places;
-            drop_unfinished(known, new.delivery, |place| {
+            drop_unfinished(set, new.delivery, |place| {
                 (first..=last).contains(&place) || (part.is_first() && place >= part.of)
             });
         }
     }
     for item in &result.items {
-        item_of(known, &mut context, item.index, &item.result)?;
+        item_of(set, &mut context, item.index, &item.result)?;
     }
     if goes_on {
-        return Ok(match known.deliveries.get(&new.delivery) {
+        return Ok(match set.deliveries.get(&new.delivery) {
             Some(delivery) => Written::Done(delivery.outcome(new.delivery)),
             None => Written::Stale,
         });
     }
-    Ok(finish(known, new.delivery, None))
+    Ok(finish(set, new.delivery, None))
 }
 
 /// The last place that a conversion can give an item.
@@ -206,8 +206,8 @@ fn wait_for_the_rest(delivery: &mut Delivery, now: Micros) {
 }
 
 /// Releases a delivery unchanged.
-pub fn release(known: &mut Known, id: DeliveryId, lease: Lease) -> Written {
-    match known.deliveries.get_mut(&id) {
+pub fn release(set: &mut WorkingSet, id: DeliveryId, lease: Lease) -> Written {
+    match set.deliveries.get_mut(&id) {
         Some(delivery) if delivery.held && delivery.lease == lease.0 => {
             delivery.held = false;
             delivery.change.touch();
@@ -219,14 +219,14 @@ pub fn release(known: &mut Known, id: DeliveryId, lease: Lease) -> Written {
 
 /// Decides one item and puts it into its delivery.
 pub(super) fn item_of(
-    known: &mut Known,
+    set: &mut WorkingSet,
     context: &mut Context<'_>,
     index: u32,
     result: &ItemResult,
 ) -> Result<(), StoreError> {
     let (index, item) = match result {
-        ItemResult::Lead(lead) => lead::decide(known, context, index, lead),
-        ItemResult::Fetch(fetch) => fetch_of(known, context, index, fetch)?,
+        ItemResult::Lead(lead) => lead::decide(set, context, index, lead),
+        ItemResult::Fetch(fetch) => fetch_of(set, context, index, fetch)?,
         ItemResult::Ignored(message) => {
             let item = Item::with_message(ItemStatus::Ignored, None, message);
             (index, item)
@@ -236,18 +236,18 @@ pub(super) fn item_of(
             (index, item)
         }
         // Idempotent: deciding an event again has no further effect.
-        ItemResult::Event(new) => (index, event::decide(known, new)),
+        ItemResult::Event(new) => (index, event::decide(set, new)),
         ItemResult::Unrouted(message) => {
             let item = Item::with_message(ItemStatus::Unrouted, None, message);
             (index, item)
         }
     };
-    put(known, context.delivery, index, item);
+    put(set, context.delivery, index, item);
     Ok(())
 }
 
 fn fetch_of(
-    known: &mut Known,
+    set: &mut WorkingSet,
     context: &mut Context<'_>,
     index: u32,
     fetch: &NewFetch,
@@ -255,12 +255,12 @@ fn fetch_of(
     if let Some(dedupe) = &fetch.dedupe {
         let key = (fetch.connection.clone(), dedupe.key.clone());
         let first_use = context.used.insert(key.clone());
-        if let Some(claim) = known.live_claim(&key, context.received_at).cloned() {
+        if let Some(claim) = set.live_claim(&key, context.received_at).cloned() {
             let own = claim.delivery == context.delivery
                 && (claim.item == index || (context.mode.is_some() && first_use));
             if own && claim.deal.is_some() {
                 // Finished before: the stored item stays at its own place.
-                if let Some(item) = stored(known, context.delivery, claim.item) {
+                if let Some(item) = stored(set, context.delivery, claim.item) {
                     return Ok((claim.item, item));
                 }
             }
@@ -275,22 +275,22 @@ fn fetch_of(
                 ));
             }
         }
-        lead::claim(known, context, index, &key, dedupe.window, None);
-    } else if let Some(item) = stored(known, context.delivery, index).filter(Item::is_finished) {
+        lead::claim(set, context, index, &key, dedupe.window, None);
+    } else if let Some(item) = stored(set, context.delivery, index).filter(Item::is_finished) {
         return Ok((index, item));
     }
-    let index = free_place(known, context.delivery, index);
+    let index = free_place(set, context.delivery, index);
     let request = request_text(&fetch.request)?;
     let Some(ran) = context.ran.cloned() else {
         return Err(StoreError::Inconsistent {
             what: format!("a fetch of delivery {} lacks its plugin", context.delivery),
         });
     };
-    let lease = known
+    let lease = set
         .fetches
         .get(&(context.delivery, index))
         .map_or(0, |fetch| fetch.lease);
-    known.fetches.insert(
+    set.fetches.insert(
         (context.delivery, index),
         Fetch {
             workspace: context.workspace,
@@ -324,9 +324,8 @@ pub(super) fn request_text(request: &HttpRequest) -> Result<String, StoreError> 
 }
 
 /// Returns the stored item, if it exists.
-pub(super) fn stored(known: &Known, delivery: DeliveryId, index: u32) -> Option<Item> {
-    known
-        .deliveries
+pub(super) fn stored(set: &WorkingSet, delivery: DeliveryId, index: u32) -> Option<Item> {
+    set.deliveries
         .get(&delivery)?
         .items
         .get(&index)
@@ -336,19 +335,18 @@ pub(super) fn stored(known: &Known, delivery: DeliveryId, index: u32) -> Option<
 
 /// Returns the requested place, or one past the last place if a finished item occupies
 /// it.
-pub(super) fn free_place(known: &Known, delivery: DeliveryId, index: u32) -> u32 {
-    let taken = stored(known, delivery, index).is_some_and(|item| item.is_finished());
+pub(super) fn free_place(set: &WorkingSet, delivery: DeliveryId, index: u32) -> u32 {
+    let taken = stored(set, delivery, index).is_some_and(|item| item.is_finished());
     if taken {
-        next_place(known, delivery)
+        next_place(set, delivery)
     } else {
         index
     }
 }
 
 /// Returns the place after the delivery's last item.
-pub(super) fn next_place(known: &Known, delivery: DeliveryId) -> u32 {
-    known
-        .deliveries
+pub(super) fn next_place(set: &WorkingSet, delivery: DeliveryId) -> u32 {
+    set.deliveries
         .get(&delivery)
         .and_then(|delivery| {
             let looked_at = delivery.items.keys().next_back().copied();
@@ -358,8 +356,8 @@ pub(super) fn next_place(known: &Known, delivery: DeliveryId) -> u32 {
 }
 
 /// Stores the item, except that a finished item is never replaced by an unfinished one.
-fn put(known: &mut Known, delivery: DeliveryId, index: u32, mut item: Item) {
-    let Some(delivery) = known.deliveries.get_mut(&delivery) else {
+fn put(set: &mut WorkingSet, delivery: DeliveryId, index: u32, mut item: Item) {
+    let Some(delivery) = set.deliveries.get_mut(&delivery) else {
         return;
     };
     if let Some(before) = delivery.items.get(&index) {
@@ -373,8 +371,8 @@ fn put(known: &mut Known, delivery: DeliveryId, index: u32, mut item: Item) {
 
 /// Removes the unfinished items at these places, with their fetches and the keys that
 /// those hold.
-fn drop_unfinished(known: &mut Known, id: DeliveryId, places: impl Fn(u32) -> bool) {
-    let Some(delivery) = known.deliveries.get_mut(&id) else {
+fn drop_unfinished(set: &mut WorkingSet, id: DeliveryId, places: impl Fn(u32) -> bool) {
+    let Some(delivery) = set.deliveries.get_mut(&id) else {
         return;
     };
     let mut dropped = Vec::new();
@@ -385,24 +383,28 @@ fn drop_unfinished(known: &mut Known, id: DeliveryId, places: impl Fn(u32) -> bo
         }
     }
     for index in dropped {
-        drop_fetch(known, id, index);
+        drop_fetch(set, id, index);
     }
 }
 
 /// Ends the fetch of an item. Its key is released unless a deal was made for it.
-pub(super) fn drop_fetch(known: &mut Known, id: DeliveryId, index: u32) {
-    if let Some(fetch) = known.fetches.get_mut(&(id, index)) {
+pub(super) fn drop_fetch(set: &mut WorkingSet, id: DeliveryId, index: u32) {
+    if let Some(fetch) = set.fetches.get_mut(&(id, index)) {
         fetch.change = Change::Removed;
         if let Some(key) = &fetch.dedupe_key {
             let key = (fetch.connection.clone(), key.clone());
-            known.release_claim(&key, id, index);
+            set.release_claim(&key, id, index);
         }
     }
 }
 
 /// Sets the delivery's status, from the conversion or from its items.
-pub(super) fn finish(known: &mut Known, id: DeliveryId, status: Option<DeliveryStatus>) -> Written {
-    let Some(delivery) = known.deliveries.get_mut(&id) else {
+pub(super) fn finish(
+    set: &mut WorkingSet,
+    id: DeliveryId,
+    status: Option<DeliveryStatus>,
+) -> Written {
+    let Some(delivery) = set.deliveries.get_mut(&id) else {
         return Written::Stale;
     };
     delivery.status = status.unwrap_or_else(|| status_of(&delivery.item_statuses()));

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Map, json};
 
 use super::Conversation;
-use super::known::{Change, Known};
 use super::ticket;
+use super::working_set::{Change, WorkingSet};
 use crate::domain::conversation::{SPECIAL_INSTRUCTIONS, Status, Times, status};
 use crate::domain::id::{ContactId, ConversationId, DealId};
 use crate::domain::message::earliest;
@@ -65,15 +65,15 @@ impl Conversation {
 
 /// Returns the conversation for an outgoing message: the open one, or a new one.
 pub(super) fn for_sending(
-    known: &mut Known,
+    set: &mut WorkingSet,
     channel: &Channel,
     opening: &Opening<'_>,
 ) -> ConversationId {
-    let id = open(known, channel, opening.contact)
-        .unwrap_or_else(|| begin(known, channel, opening.contact, opening.source));
-    let newest = known.dialogue.newest_deals.get(&opening.contact).copied();
-    let now = known.now;
-    let Some(conversation) = known.dialogue.conversations.get_mut(&id) else {
+    let id = open(set, channel, opening.contact)
+        .unwrap_or_else(|| begin(set, channel, opening.contact, opening.source));
+    let newest = set.dialogue.newest_deals.get(&opening.contact).copied();
+    let now = set.now;
+    let Some(conversation) = set.dialogue.conversations.get_mut(&id) else {
         return id;
     };
     let mut changed = false;
@@ -97,7 +97,7 @@ pub(super) fn for_sending(
         changed = true;
     }
     if changed {
-        known.dialogue.touch_conversation(id);
+        set.dialogue.touch_conversation(id);
     }
     id
 }
@@ -105,24 +105,24 @@ pub(super) fn for_sending(
 /// Returns the conversation of an incoming message: that of the message it answers, the
 /// open one, or a new one.
 pub(super) fn for_receiving(
-    known: &mut Known,
+    set: &mut WorkingSet,
     channel: &Channel,
     contact: ContactId,
     answered: Option<ConversationId>,
     at: Micros,
 ) -> ConversationId {
     let is_meant = |id: &ConversationId| {
-        let conversation = known.dialogue.conversations.get(id);
+        let conversation = set.dialogue.conversations.get(id);
         conversation.is_some_and(|conversation| {
             conversation.contact == contact && conversation.closed_at.is_none()
         })
     };
     let id = answered
         .filter(is_meant)
-        .or_else(|| open(known, channel, contact))
-        .unwrap_or_else(|| begin(known, channel, contact, None));
-    let newest = known.dialogue.newest_deals.get(&contact).copied();
-    if let Some(conversation) = known.dialogue.conversations.get_mut(&id) {
+        .or_else(|| open(set, channel, contact))
+        .unwrap_or_else(|| begin(set, channel, contact, None));
+    let newest = set.dialogue.newest_deals.get(&contact).copied();
+    if let Some(conversation) = set.dialogue.conversations.get_mut(&id) {
         conversation.deal = conversation.deal.or(newest);
         if conversation.first_message_at.is_none() {
             conversation.first_message_at = Some(at);
@@ -131,7 +131,7 @@ pub(super) fn for_receiving(
             // The first answer may arrive second.
             let is_first = conversation
                 .answered_at
-                .is_none_or(|known| (messaged_at..known).contains(&at));
+                .is_none_or(|set| (messaged_at..set).contains(&at));
             if is_first {
                 conversation.answered_at = Some(at);
                 conversation.no_response_at = None;
@@ -139,24 +139,24 @@ pub(super) fn for_receiving(
         }
         conversation.respond_by = None;
         conversation.moved(at, channel.idle_after);
-        known.dialogue.touch_conversation(id);
+        set.dialogue.touch_conversation(id);
     }
     id
 }
 
-fn open(known: &Known, channel: &Channel, contact: ContactId) -> Option<ConversationId> {
+fn open(set: &WorkingSet, channel: &Channel, contact: ContactId) -> Option<ConversationId> {
     let key = (contact, channel.agent);
-    known.dialogue.open.get(&key).copied()
+    set.dialogue.open.get(&key).copied()
 }
 
 fn begin(
-    known: &mut Known,
+    set: &mut WorkingSet,
     channel: &Channel,
     contact: ContactId,
     source: Option<&str>,
 ) -> ConversationId {
-    let id = ConversationId::new(known.now);
-    known.dialogue.add_conversation(
+    let id = ConversationId::new(set.now);
+    set.dialogue.add_conversation(
         id,
         Conversation {
             workspace: channel.workspace,
@@ -177,7 +177,7 @@ fn begin(
             messaged_at: None,
             transfer: true,
             respond_by: None,
-            close_by: Some(known.now.plus(channel.idle_after)),
+            close_by: Some(set.now.plus(channel.idle_after)),
             change: Change::New,
         },
     );
@@ -186,8 +186,8 @@ fn begin(
 
 /// Notes that the channel accepted a message of the instance at this time: the
 /// conversation has begun, and awaits an answer unless it had one.
-pub(super) fn taken(known: &mut Known, channel: &Channel, id: ConversationId, at: Micros) {
-    let Some(conversation) = known.dialogue.conversations.get_mut(&id) else {
+pub(super) fn taken(set: &mut WorkingSet, channel: &Channel, id: ConversationId, at: Micros) {
+    let Some(conversation) = set.dialogue.conversations.get_mut(&id) else {
         return;
     };
     earliest(&mut conversation.first_message_at, Some(at));
@@ -197,27 +197,27 @@ pub(super) fn taken(known: &mut Known, channel: &Channel, id: ConversationId, at
         conversation.respond_by = conversation.respond_by.max(respond_by);
     }
     conversation.moved(at, channel.idle_after);
-    known.dialogue.touch_conversation(id);
+    set.dialogue.touch_conversation(id);
 }
 
 /// Notes that a message stored at this time never went out. If it was the first one and
 /// no other went out, incoming messages are not answers.
-pub(super) fn not_taken(known: &mut Known, id: ConversationId, stored_at: Micros) {
-    if let Some(conversation) = known.dialogue.conversations.get_mut(&id)
+pub(super) fn not_taken(set: &mut WorkingSet, id: ConversationId, stored_at: Micros) {
+    if let Some(conversation) = set.dialogue.conversations.get_mut(&id)
         && conversation.messaged_at == Some(stored_at)
         && conversation.respond_by.is_none()
         && !conversation.is_settled()
     {
         conversation.messaged_at = None;
-        known.dialogue.touch_conversation(id);
+        set.dialogue.touch_conversation(id);
     }
 }
 
 /// Applies the deadlines that have passed.
-pub(super) fn elapse(known: &mut Known, elapse: &Elapse) -> Written {
-    let now = known.now;
+pub(super) fn elapse(set: &mut WorkingSet, elapse: &Elapse) -> Written {
+    let now = set.now;
     let id = elapse.conversation;
-    let Some(conversation) = known
+    let Some(conversation) = set
         .dialogue
         .conversations
         .get_mut(&id)
@@ -232,21 +232,21 @@ pub(super) fn elapse(known: &mut Known, elapse: &Elapse) -> Written {
         conversation.respond_by = None;
         conversation.no_response_at = Some(now);
         let transfers = conversation.transfer;
-        known.dialogue.touch_conversation(id);
+        set.dialogue.touch_conversation(id);
         if transfers {
-            ticket::hand_over(known, id, None);
+            ticket::hand_over(set, id, None);
         }
     }
     if idle {
-        close(known, id);
+        close(set, id);
     }
     Written::Elapsed(unanswered || idle)
 }
 
 /// Closes the conversation if it is open. The next message begins a new one.
-pub(super) fn close(known: &mut Known, id: ConversationId) {
-    let now = known.now;
-    let Some(conversation) = known.dialogue.conversations.get_mut(&id) else {
+pub(super) fn close(set: &mut WorkingSet, id: ConversationId) {
+    let now = set.now;
+    let Some(conversation) = set.dialogue.conversations.get_mut(&id) else {
         return;
     };
     if conversation.closed_at.is_some() {
@@ -256,18 +256,18 @@ pub(super) fn close(known: &mut Known, id: ConversationId) {
     conversation.close_by = None;
     conversation.closed_at = Some(now);
     if let Some(agent) = conversation.agent
-        && let Entry::Occupied(open) = known.dialogue.open.entry((conversation.contact, agent))
+        && let Entry::Occupied(open) = set.dialogue.open.entry((conversation.contact, agent))
         && *open.get() == id
     {
         open.remove();
     }
-    known.dialogue.touch_conversation(id);
+    set.dialogue.touch_conversation(id);
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::sample::{
-        accepted, channel, conversation, known, notification, settle, time,
+        accepted, channel, conversation, notification, settle, time, working_set,
     };
     use super::super::sample::{message, notify};
     use super::*;
@@ -275,12 +275,12 @@ mod tests {
 
     #[test]
     fn an_answered_conversation_awaits_no_further_answer() {
-        let known = &mut known();
-        let id = notify(known, notification());
-        let contact = message(known, id).contact;
-        for_receiving(known, &channel(), contact, None, time(1));
-        settle(known, id, 0, accepted("w1", 2));
-        let conversation = conversation(known, id);
+        let set = &mut working_set();
+        let id = notify(set, notification());
+        let contact = message(set, id).contact;
+        for_receiving(set, &channel(), contact, None, time(1));
+        settle(set, id, 0, accepted("w1", 2));
+        let conversation = conversation(set, id);
         assert_eq!(conversation.answered_at, Some(time(1)));
         assert_eq!(conversation.respond_by, None);
         assert_eq!(conversation.first_message_at, Some(time(1)));
@@ -289,35 +289,35 @@ mod tests {
 
     #[test]
     fn a_closed_conversation_never_has_anything_due() {
-        let known = &mut known();
-        let id = notify(known, notification());
-        let (workspace, at) = (channel().workspace, message(known, id).conversation);
-        known.now = time(31 * 86_400);
+        let set = &mut working_set();
+        let id = notify(set, notification());
+        let (workspace, at) = (channel().workspace, message(set, id).conversation);
+        set.now = time(31 * 86_400);
         let ended = elapse(
-            known,
+            set,
             &Elapse {
                 workspace,
                 conversation: at,
             },
         );
         assert!(matches!(ended, Written::Elapsed(true)));
-        settle(known, id, 0, accepted("w1", 31 * 86_400));
-        let closed = conversation(known, id);
+        settle(set, id, 0, accepted("w1", 31 * 86_400));
+        let closed = conversation(set, id);
         assert_eq!(closed.due_at(), None);
         assert_eq!(closed.status(), Status::Closed);
-        assert!(known.dialogue.open.is_empty());
+        assert!(set.dialogue.open.is_empty());
     }
 
     #[test]
     fn a_message_that_never_went_out_is_not_answered_unless_another_did() {
         let refused = || SendOutcome::Refused(super::super::sample::error("131026", ""));
-        let known = &mut known();
-        let first = notify(known, notification());
-        settle(known, first, 0, refused());
-        assert_eq!(conversation(known, first).messaged_at, None);
-        let (second, third) = (notify(known, notification()), notify(known, notification()));
-        settle(known, third, 0, accepted("w1", 1));
-        settle(known, second, 0, refused());
-        assert!(conversation(known, second).messaged_at.is_some());
+        let set = &mut working_set();
+        let first = notify(set, notification());
+        settle(set, first, 0, refused());
+        assert_eq!(conversation(set, first).messaged_at, None);
+        let (second, third) = (notify(set, notification()), notify(set, notification()));
+        settle(set, third, 0, accepted("w1", 1));
+        settle(set, second, 0, refused());
+        assert!(conversation(set, second).messaged_at.is_some());
     }
 }

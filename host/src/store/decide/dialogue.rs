@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::known::Change;
+use super::working_set::Change;
 use super::{Conversation, Message, MessageError, Ticket};
 use crate::domain::channel::Template;
 use crate::domain::id::{

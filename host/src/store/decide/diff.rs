@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::known::Known;
 use super::lead::phone_of;
+use super::working_set::WorkingSet;
 use crate::domain::contact;
 use crate::domain::deal::{ATTRIBUTES, PROPS_BYTES, TEST, no_room};
 use crate::domain::id::{ContactId, DealId, DeliveryId};
@@ -17,20 +17,20 @@ use crate::store::{FieldDiff, NewLead};
 ///
 /// `person` is the contact of the lead. `None`: that of the deal.
 pub(super) fn compare(
-    known: &mut Known,
+    set: &mut WorkingSet,
     delivery: DeliveryId,
     (deal_id, person): (DealId, Option<ContactId>),
     lead: &NewLead,
     apply: bool,
 ) -> Vec<FieldDiff> {
-    let Some(deal) = known.deals.get(&deal_id) else {
+    let Some(deal) = set.deals.get(&deal_id) else {
         return Vec::new();
     };
     let (workspace, person) = (deal.workspace, person.unwrap_or(deal.person));
     let mut diff = Differences::new(apply);
-    let product = known.product(workspace, &lead.products);
+    let product = set.product(workspace, &lead.products);
     let said_before = deal.props.get(contact::SAID).cloned();
-    if let Some(deal) = known.deals.get_mut(&deal_id) {
+    if let Some(deal) = set.deals.get_mut(&deal_id) {
         diff.begin_row("deal.", &deal.edited);
         let (before, after) = (deal.person.to_string(), person.to_string());
         if diff.field("person", json!(before), json!(after)) {
@@ -47,7 +47,7 @@ pub(super) fn compare(
         diff.props(&mut deal.props, &lead.deal_props);
     }
     if diff.take_changed() {
-        known.touch_deal(deal_id);
+        set.touch_deal(deal_id);
         let test = format!("deal.props.{TEST}");
         if diff
             .found
@@ -55,10 +55,10 @@ pub(super) fn compare(
             .any(|one| one.applied && one.field == test)
         {
             // Their rows do not change, but analytics must count them again.
-            known.dialogue.touch_counted_of(deal_id);
+            set.dialogue.touch_counted_of(deal_id);
         }
     }
-    if let Some(contact) = known.contacts.get_mut(&person) {
+    if let Some(contact) = set.contacts.get_mut(&person) {
         diff.begin_row("contact.", &contact.edited);
         let own =
             |field: &str, stands: &Option<String>| is_own(said_before.as_ref(), field, stands);
@@ -78,15 +78,15 @@ pub(super) fn compare(
         diff.props(&mut contact.props, &lead.contact_props);
     }
     if diff.take_changed() {
-        known.touch_contact(person);
+        set.touch_contact(person);
     }
     if apply {
-        known.add_contact_keys(workspace, person, &lead.contact_keys);
+        set.add_contact_keys(workspace, person, &lead.contact_keys);
     }
     if !diff.no_room.is_empty() {
         let id = lead.external_id.as_deref();
         let whose = id.map_or_else(|| "a lead".to_owned(), |id| format!("lead {id}"));
-        known.note(delivery, &[no_room(&whose, &diff.no_room)]);
+        set.note(delivery, &[no_room(&whose, &diff.no_room)]);
     }
     diff.found
 }
@@ -107,15 +107,15 @@ fn is_own(said_before: Option<&Value>, field: &str, stands: &Option<String>) -> 
 /// The property that marks a deal whose lead the source deleted.
 const SOURCE_DELETED: &str = "sourceDeleted";
 
-pub(super) fn mark_deleted(known: &mut Known, deal_id: DealId) -> Vec<FieldDiff> {
-    let Some(deal) = known.deals.get_mut(&deal_id) else {
+pub(super) fn mark_deleted(set: &mut WorkingSet, deal_id: DealId) -> Vec<FieldDiff> {
+    let Some(deal) = set.deals.get_mut(&deal_id) else {
         return Vec::new();
     };
     let before = deal.props.insert(SOURCE_DELETED.to_owned(), json!(true));
     if before == Some(Value::Bool(true)) {
         return Vec::new();
     }
-    known.touch_deal(deal_id);
+    set.touch_deal(deal_id);
     vec![FieldDiff {
         field: format!("deal.props.{SOURCE_DELETED}"),
         before: before.unwrap_or_default(),

@@ -1,9 +1,9 @@
 //! One event of a channel's webhook: its addressee and its result.
 
 use super::dialogue::TemplateState;
-use super::known::{Item, Known};
 use super::people::{self, Said};
 use super::status::Status;
+use super::working_set::{Item, WorkingSet};
 use super::{inbound, status};
 use crate::domain::contact;
 use crate::domain::delivery::ItemStatus;
@@ -11,7 +11,7 @@ use crate::domain::id::ContactId;
 use crate::domain::phone;
 use crate::store::{Channel, Event, NewEvent};
 
-pub(super) fn decide(known: &mut Known, new: &NewEvent) -> Item {
+pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent) -> Item {
     let channel = &new.channel;
     match &new.event {
         Event::Status {
@@ -30,9 +30,9 @@ pub(super) fn decide(known: &mut Known, new: &NewEvent) -> Item {
                 recipient_id: recipient_id.as_deref(),
                 at: *at,
             };
-            status::decide(known, channel, &new)
+            status::decide(set, channel, &new)
         }
-        Event::Inbound(new) => inbound::decide(known, channel, new),
+        Event::Inbound(new) => inbound::decide(set, channel, new),
         Event::Template {
             name,
             language,
@@ -41,7 +41,7 @@ pub(super) fn decide(known: &mut Known, new: &NewEvent) -> Item {
         } => {
             // Without a status the event only means that the list is to be fetched again.
             if !status.is_empty() {
-                known.dialogue.template_changes.push(TemplateState {
+                set.dialogue.template_changes.push(TemplateState {
                     connection: channel.connection.clone(),
                     name: name.clone(),
                     language: language.clone(),
@@ -61,17 +61,17 @@ pub(super) fn decide(known: &mut Known, new: &NewEvent) -> Item {
                 keys: contact_keys,
                 ..Said::default()
             };
-            let contact = people::find_or_create(known, channel.workspace, &said);
-            let news = people::ban(known, contact, *at);
+            let contact = people::find_or_create(set, channel.workspace, &said);
+            let news = people::ban(set, contact, *at);
             changed(contact, news)
         }
         Event::Consent {
             contact_keys,
             opt_out: false,
             at,
-        } => match people::find(known, channel.workspace, contact_keys) {
+        } => match people::find(set, channel.workspace, contact_keys) {
             Some(contact) => {
-                let news = people::lift_ban(known, contact, *at);
+                let news = people::lift_ban(set, contact, *at);
                 changed(contact, news)
             }
             None => nobody(),
@@ -80,11 +80,11 @@ pub(super) fn decide(known: &mut Known, new: &NewEvent) -> Item {
             contact_keys,
             new_keys,
             phone,
-        } => match people::find(known, channel.workspace, contact_keys) {
+        } => match people::find(set, channel.workspace, contact_keys) {
             Some(contact) => {
                 let phone = phone.as_ref().and_then(|phone| phone.e164.as_deref());
                 let keys = (contact_keys.as_slice(), new_keys.as_slice());
-                let news = renumber(known, channel, contact, keys, phone);
+                let news = renumber(set, channel, contact, keys, phone);
                 changed(contact, news)
             }
             None => nobody(),
@@ -97,16 +97,16 @@ pub(super) fn decide(known: &mut Known, new: &NewEvent) -> Item {
 /// current number if an older change is repeated: its keys are known, and its old number
 /// is not the contact's any more.
 fn renumber(
-    known: &mut Known,
+    set: &mut WorkingSet,
     channel: &Channel,
     contact: ContactId,
     (old_keys, new_keys): (&[String], &[String]),
     phone: Option<&str>,
 ) -> bool {
-    let before = known.new_contact_keys.len();
-    known.add_contact_keys(channel.workspace, contact, new_keys);
-    let mut news = known.new_contact_keys.len() > before;
-    if let (Some(row), Some(phone)) = (known.contacts.get_mut(&contact), phone) {
+    let before = set.new_contact_keys.len();
+    set.add_contact_keys(channel.workspace, contact, new_keys);
+    let mut news = set.new_contact_keys.len() > before;
+    if let (Some(row), Some(phone)) = (set.contacts.get_mut(&contact), phone) {
         let stands = row.phone_number.as_deref();
         let is_old = stands.is_none_or(|stands| {
             let key = phone::normalise(stands, "").match_key;
@@ -115,7 +115,7 @@ fn renumber(
         let is_edited = row.edited.iter().any(|field| field == "phone_number");
         if (news || is_old) && !is_edited && stands != Some(phone) {
             row.phone_number = Some(phone.to_owned());
-            known.touch_contact(contact);
+            set.touch_contact(contact);
             news = true;
         }
     }
@@ -140,16 +140,16 @@ fn nobody() -> Item {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{self, channel, known, notification, notify};
+    use super::super::sample::{self, channel, notification, notify, working_set};
     use super::*;
 
     #[test]
     fn an_edited_number_stays_when_another_is_reported() {
-        let known = &mut known();
-        let id = notify(known, notification());
-        let contact = sample::message(known, id).contact;
+        let set = &mut working_set();
+        let id = notify(set, notification());
+        let contact = sample::message(set, id).contact;
         let keys = notification().contact_keys;
-        let stands = known.contacts[&contact].phone_number.clone();
+        let stands = set.contacts[&contact].phone_number.clone();
         let told = |to: &str| NewEvent {
             channel: channel(),
             event: Event::Number {
@@ -158,20 +158,20 @@ mod tests {
                 phone: contact::channel_phone(to),
             },
         };
-        let row = known.contacts.get_mut(&contact).expect("it is known");
+        let row = set.contacts.get_mut(&contact).expect("it is known");
         row.edited = vec!["phone_number".to_owned()];
         assert_eq!(
-            decide(known, &told("5511987650001")).status,
+            decide(set, &told("5511987650001")).status,
             ItemStatus::Updated
         );
-        assert_eq!(known.contacts[&contact].phone_number, stands);
-        let row = known.contacts.get_mut(&contact).expect("it is known");
+        assert_eq!(set.contacts[&contact].phone_number, stands);
+        let row = set.contacts.get_mut(&contact).expect("it is known");
         row.edited.clear();
         assert_eq!(
-            decide(known, &told("5511987650002")).status,
+            decide(set, &told("5511987650002")).status,
             ItemStatus::Updated
         );
-        let stands = known.contacts[&contact].phone_number.as_deref();
+        let stands = set.contacts[&contact].phone_number.as_deref();
         assert_eq!(stands, Some("+5511987650002"));
     }
 }

@@ -8,9 +8,9 @@
 use std::collections::BTreeSet;
 
 use super::dialogue::ReferenceKey;
-use super::known::Known;
 use super::read_set::ReadSet;
 use super::status::GIVEN_UP;
+use super::working_set::WorkingSet;
 use crate::domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId,
     WorkspaceId,
@@ -20,13 +20,13 @@ use crate::store::message_error_id;
 impl ReadSet {
     /// Messages, with their sends: the named ones, and those to which references and
     /// idempotency rows lead.
-    pub fn messages_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, MessageId)> {
+    pub fn messages_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, MessageId)> {
         let of_references = self.references.iter().filter_map(|key| {
-            let reference = known.dialogue.references.get(key)?;
+            let reference = set.dialogue.references.get(key)?;
             Some((reference.workspace, reference.message?))
         });
         let of_requests = self.idempotency.iter().filter_map(|key| {
-            let remembered = known.dialogue.idempotency.get(key)?;
+            let remembered = set.dialogue.idempotency.get(key)?;
             Some((key.workspace, remembered.message?))
         });
         let named = self.messages.iter().copied();
@@ -35,15 +35,15 @@ impl ReadSet {
 
     /// Conversations: the named ones, and those of messages that are not out yet, are
     /// answered, or failed. Statuses of other messages do not change their conversations.
-    pub fn conversations_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ConversationId)> {
-        let dialogue = &known.dialogue;
+    pub fn conversations_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ConversationId)> {
+        let dialogue = &set.dialogue;
         let answered = self
             .answered
             .iter()
             .filter_map(|key| dialogue.references.get(key)?.message);
         let messages = answered
             .chain(dialogue.sends.keys().copied())
-            .chain(self.failed(known));
+            .chain(self.failed(set));
         let of_messages = messages.filter_map(|id| {
             let message = dialogue.messages.get(&id)?;
             Some((message.workspace, message.conversation))
@@ -60,16 +60,16 @@ impl ReadSet {
 
     /// Deals whose conversations and tickets are all needed: the loaded deals that may
     /// turn out to be tests, or not to be tests.
-    pub fn trials_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, DealId)> {
-        let deals = known.deals.iter().filter(|_| self.trials);
+    pub fn trials_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, DealId)> {
+        let deals = set.deals.iter().filter(|_| self.trials);
         deals.map(|(id, deal)| (deal.workspace, *id)).collect()
     }
 
     /// Conversations whose live ticket is needed: the named ones, those of the named
     /// tickets, and the open ones of deals. If deals are needed, this means all open
     /// conversations, because the batch may assign any of them to a deal.
-    pub fn handed_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ConversationId)> {
-        let dialogue = &known.dialogue;
+    pub fn handed_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ConversationId)> {
+        let dialogue = &set.dialogue;
         let of_tickets = self.tickets.iter().filter_map(|(workspace, id)| {
             let conversation = dialogue.tickets.get(id)?.conversation?;
             Some((*workspace, conversation))
@@ -85,9 +85,9 @@ impl ReadSet {
 
     /// Deals whose own live ticket is needed: the named ones, and those of the named
     /// tickets without a conversation.
-    pub fn handed_deals_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, DealId)> {
+    pub fn handed_deals_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, DealId)> {
         let of_tickets = self.tickets.iter().filter_map(|(workspace, id)| {
-            let ticket = known.dialogue.tickets.get(id)?;
+            let ticket = set.dialogue.tickets.get(id)?;
             let deal = ticket.deal.filter(|_| ticket.conversation.is_none())?;
             Some((*workspace, deal))
         });
@@ -95,11 +95,11 @@ impl ReadSet {
     }
 
     /// Further contacts besides those found by keys: those of failed messages.
-    pub fn contacts_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ContactId)> {
-        self.failed(known)
+    pub fn contacts_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ContactId)> {
+        self.failed(set)
             .into_iter()
             .filter_map(|id| {
-                let message = known.dialogue.messages.get(&id)?;
+                let message = set.dialogue.messages.get(&id)?;
                 Some((message.workspace, message.contact))
             })
             .collect()
@@ -107,22 +107,22 @@ impl ReadSet {
 
     /// The contacts found by keys whose open conversation with an instance is needed, and
     /// whose newest open deal is needed.
-    pub fn talks_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, ContactId, AgentId)> {
+    pub fn talks_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ContactId, AgentId)> {
         self.talks
             .iter()
             .filter_map(|(workspace, key, agent, _)| {
-                let contact = *known.contact_keys.get(&(*workspace, key.clone()))?;
+                let contact = *set.contact_keys.get(&(*workspace, key.clone()))?;
                 Some((*workspace, contact, *agent))
             })
             .collect()
     }
 
     /// The holds on the number and on the contacts found by keys.
-    pub fn holds_of(&self, known: &Known) -> BTreeSet<(ConnectionId, Option<ContactId>)> {
+    pub fn holds_of(&self, set: &WorkingSet) -> BTreeSet<(ConnectionId, Option<ContactId>)> {
         let mut holds = BTreeSet::new();
         for (workspace, key, _, connection) in &self.talks {
             holds.insert((connection.clone(), None));
-            let contact = known.contact_keys.get(&(*workspace, key.clone()));
+            let contact = set.contact_keys.get(&(*workspace, key.clone()));
             if let Some(contact) = contact {
                 holds.insert((connection.clone(), Some(*contact)));
             }
@@ -132,10 +132,10 @@ impl ReadSet {
 
     /// Rows of the report: those that may be reported again, those of references whose
     /// message may become known, and those of messages that may be given up.
-    pub fn errors_of(&self, known: &Known) -> BTreeSet<(WorkspaceId, MessageErrorId)> {
+    pub fn errors_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, MessageErrorId)> {
         let mut errors = self.errors.clone();
         for key in &self.references {
-            let Some(reference) = known.dialogue.references.get(key) else {
+            let Some(reference) = set.dialogue.references.get(key) else {
                 continue;
             };
             let (connection, external_id) = key;
@@ -147,7 +147,7 @@ impl ReadSet {
         for told in self.told.iter().filter(|told| told.reference.is_none()) {
             let send = told
                 .message
-                .and_then(|id| Some((id, known.dialogue.sends.get(&id)?)));
+                .and_then(|id| Some((id, set.dialogue.sends.get(&id)?)));
             errors.extend(send.map(|(id, send)| {
                 let id = message_error_id(&send.connection, &id.to_string(), GIVEN_UP);
                 (send.workspace, id)
@@ -157,8 +157,8 @@ impl ReadSet {
     }
 
     /// Messages reported as failed, now or before they were known.
-    fn failed(&self, known: &Known) -> BTreeSet<MessageId> {
-        let references = &known.dialogue.references;
+    fn failed(&self, set: &WorkingSet) -> BTreeSet<MessageId> {
+        let references = &set.dialogue.references;
         let failed_before = |key: &&ReferenceKey| {
             let reference = references.get(*key);
             reference.is_some_and(|reference| !reference.progress.errors.is_empty())
@@ -186,7 +186,9 @@ impl ReadSet {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{accepted, channel, error, known, notification, notify, settle};
+    use super::super::sample::{
+        accepted, channel, error, notification, notify, settle, working_set,
+    };
     use super::super::sample::{status, time};
     use super::super::{event, read_set};
     use crate::domain::message::Progress;
@@ -234,49 +236,49 @@ mod tests {
 
     #[test]
     fn a_plain_status_leads_to_its_message_and_no_further() {
-        let known = &mut known();
-        let id = notify(known, notification());
-        settle(known, id, 0, accepted("w1", 1));
-        known.dialogue.sends.clear();
+        let set = &mut working_set();
+        let id = notify(set, notification());
+        settle(set, id, 0, accepted("w1", 1));
+        set.dialogue.sends.clear();
         let read_set = read_set(&[webhook(status("w1", None, read(), 1))], |_| None);
         let workspace = channel().workspace;
-        assert_eq!(read_set.messages_of(known), [(workspace, id)].into());
-        assert!(read_set.conversations_of(known).is_empty());
-        assert!(read_set.contacts_of(known).is_empty());
+        assert_eq!(read_set.messages_of(set), [(workspace, id)].into());
+        assert!(read_set.conversations_of(set).is_empty());
+        assert!(read_set.contacts_of(set).is_empty());
     }
 
     #[test]
     fn a_failure_leads_to_conversation_contact_and_report_also_when_it_came_first() {
-        let known = &mut known();
-        let id = notify(known, notification());
+        let set = &mut working_set();
+        let id = notify(set, notification());
         let failed = Progress::failed(time(1), error("131026", ""));
-        event::decide(known, &status("w1", None, failed.clone(), 1));
-        known.dialogue.sends.clear();
+        event::decide(set, &status("w1", None, failed.clone(), 1));
+        set.dialogue.sends.clear();
         // Then a status reports that the id is our message.
         for writes in [
             [webhook(status("w1", Some(id), read(), 1))],
             [webhook(status("w2", Some(id), failed, 1))],
         ] {
             let read_set = read_set(&writes, |_| None);
-            assert_eq!(read_set.conversations_of(known).len(), 1);
-            assert_eq!(read_set.contacts_of(known).len(), 1);
-            assert_eq!(read_set.errors_of(known).len(), 1);
+            assert_eq!(read_set.conversations_of(set).len(), 1);
+            assert_eq!(read_set.contacts_of(set).len(), 1);
+            assert_eq!(read_set.errors_of(set).len(), 1);
         }
     }
 
     #[test]
     fn a_notification_leads_to_the_talk_and_the_holds_of_its_contact() {
-        let known = &mut known();
-        let id = notify(known, notification());
-        let contact = known.dialogue.messages[&id].contact;
+        let set = &mut working_set();
+        let id = notify(set, notification());
+        let contact = set.dialogue.messages[&id].contact;
         let read_set = read_set(&[Write::Notify(Box::new(notification()))], |_| None);
-        let talks = read_set.talks_of(known);
+        let talks = read_set.talks_of(set);
         assert_eq!(
             talks,
             [(channel().workspace, contact, channel().agent)].into()
         );
         let line = channel().connection;
         let holds = [(line.clone(), None), (line, Some(contact))];
-        assert_eq!(read_set.holds_of(known), holds.into());
+        assert_eq!(read_set.holds_of(set), holds.into());
     }
 }

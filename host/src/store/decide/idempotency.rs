@@ -3,16 +3,16 @@
 //! sends again, whatever happened to the first request.
 
 use super::dialogue::{Remembered, SendState};
-use super::known::{Change, Known};
 use super::sent::state_of;
+use super::working_set::{Change, WorkingSet};
 use crate::domain::id::MessageId;
 use crate::domain::message::State;
 use crate::store::{self, IdempotencyClaim, IdempotencyKey, Notified, StoredAnswer, Written};
 
 /// Returns what is stored under a key. `None`: the key is free.
-pub(super) fn found(known: &Known, claim: &IdempotencyClaim) -> Option<Notified> {
-    let remembered = known.dialogue.idempotency.get(&claim.key);
-    let remembered = remembered.filter(|remembered| known.now < remembered.until)?;
+pub(super) fn found(set: &WorkingSet, claim: &IdempotencyClaim) -> Option<Notified> {
+    let remembered = set.dialogue.idempotency.get(&claim.key);
+    let remembered = remembered.filter(|remembered| set.now < remembered.until)?;
     if remembered.fingerprint != claim.fingerprint {
         return Some(Notified::KeyReused);
     }
@@ -20,8 +20,8 @@ pub(super) fn found(known: &Known, claim: &IdempotencyClaim) -> Option<Notified>
         return Some(Notified::Replayed(answer.clone()));
     }
     let message = remembered.message;
-    let of_it = message.and_then(|id| known.dialogue.messages.get(&id));
-    let send = message.and_then(|id| known.dialogue.live_send(id));
+    let of_it = message.and_then(|id| set.dialogue.messages.get(&id));
+    let send = message.and_then(|id| set.dialogue.live_send(id));
     Some(Notified::Running {
         conversation: of_it.map(|message| message.conversation),
         message,
@@ -30,19 +30,19 @@ pub(super) fn found(known: &Known, claim: &IdempotencyClaim) -> Option<Notified>
         alive: send.is_some_and(|send| {
             send.state == SendState::Sending
                 && send.lease == 0
-                && send.lease_until.is_some_and(|until| known.now < until)
+                && send.lease_until.is_some_and(|until| set.now < until)
         }),
     })
 }
 
 pub(super) fn keep(
-    known: &mut Known,
+    set: &mut WorkingSet,
     claim: &IdempotencyClaim,
     message: Option<MessageId>,
     answer: Option<StoredAnswer>,
 ) {
-    let until = known.now.plus(claim.kept);
-    let rows = &mut known.dialogue.idempotency;
+    let until = set.now.plus(claim.kept);
+    let rows = &mut set.dialogue.idempotency;
     let change = match rows.get(&claim.key) {
         Some(before) if before.change != Change::New => Change::Changed,
         _ => Change::New,
@@ -60,18 +60,18 @@ pub(super) fn keep(
 }
 
 /// Stores the answer of the running request.
-pub(super) fn answer(known: &mut Known, key: &IdempotencyKey, answer: &StoredAnswer) {
-    if let Some(remembered) = known.dialogue.idempotency.get_mut(key) {
+pub(super) fn answer(set: &mut WorkingSet, key: &IdempotencyKey, answer: &StoredAnswer) {
+    if let Some(remembered) = set.dialogue.idempotency.get_mut(key) {
         remembered.answer = Some(answer.clone());
         remembered.change.touch();
     }
 }
 
 /// Stores an answer without a message, or only returns what is stored.
-pub(super) fn remember(known: &mut Known, new: &store::Remembered) -> Written {
-    let found = found(known, &new.claim);
+pub(super) fn remember(set: &mut WorkingSet, new: &store::Remembered) -> Written {
+    let found = found(set, &new.claim);
     if found.is_none() && new.answer.is_some() {
-        keep(known, &new.claim, None, new.answer.clone());
+        keep(set, &new.claim, None, new.answer.clone());
     }
     Written::Remembered(found)
 }

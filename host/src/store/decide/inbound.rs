@@ -3,37 +3,37 @@
 
 use super::Message;
 use super::conversation;
-use super::known::{Change, Item, Known};
 use super::people::{self, Said};
 use super::references;
+use super::working_set::{Change, Item, WorkingSet};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ConversationId, MessageId};
 use crate::domain::message::{Actor, Metadata, State};
 use crate::store::{Channel, Inbound};
 
-pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Inbound) -> Item {
+pub(super) fn decide(set: &mut WorkingSet, channel: &Channel, new: &Inbound) -> Item {
     let external_id = Some(new.external_id.clone());
-    if let Some(before) = message_of(known, channel, &new.external_id) {
-        let before = known.dialogue.messages.get(&before);
+    if let Some(before) = message_of(set, channel, &new.external_id) {
+        let before = set.dialogue.messages.get(&before);
         let conversation = before.map(|message| message.conversation);
         return Item {
             contact: before.map(|message| message.contact),
-            deal: conversation.and_then(|id| known.dialogue.conversations.get(&id)?.deal),
+            deal: conversation.and_then(|id| set.dialogue.conversations.get(&id)?.deal),
             ..Item::new(ItemStatus::Duplicate, external_id)
         };
     }
     // If the provider's clock is ahead, the message is still not in the future.
-    let at = new.at.min(known.now);
+    let at = new.at.min(set.now);
     let said = Said {
         keys: &new.contact_keys,
         name: new.name.as_deref(),
         phone_number: new.phone.as_ref().and_then(|phone| phone.e164.as_deref()),
         ..Said::default()
     };
-    let contact = people::find_or_create(known, channel.workspace, &said);
-    let answered = answered(known, channel, new);
-    let conversation = conversation::for_receiving(known, channel, contact, answered, at);
-    let id = MessageId::new(known.now);
+    let contact = people::find_or_create(set, channel.workspace, &said);
+    let answered = answered(set, channel, new);
+    let conversation = conversation::for_receiving(set, channel, contact, answered, at);
+    let id = MessageId::new(set.now);
     let message = Message {
         workspace: channel.workspace,
         conversation,
@@ -55,11 +55,11 @@ pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Inbound) -> Ite
         read_at: None,
         change: Change::New,
     };
-    known.dialogue.add_message(id, message);
-    references::bind(known, channel, &new.external_id, id);
+    set.dialogue.add_message(id, message);
+    references::bind(set, channel, &new.external_id, id);
     Item {
         contact: Some(contact),
-        deal: known
+        deal: set
             .dialogue
             .conversations
             .get(&conversation)
@@ -69,12 +69,12 @@ pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Inbound) -> Ite
 }
 
 /// Returns the conversation of the message that it answers.
-fn answered(known: &Known, channel: &Channel, new: &Inbound) -> Option<ConversationId> {
-    let id = message_of(known, channel, new.reply_to.as_deref()?)?;
-    Some(known.dialogue.messages.get(&id)?.conversation)
+fn answered(set: &WorkingSet, channel: &Channel, new: &Inbound) -> Option<ConversationId> {
+    let id = message_of(set, channel, new.reply_to.as_deref()?)?;
+    Some(set.dialogue.messages.get(&id)?.conversation)
 }
 
-fn message_of(known: &Known, channel: &Channel, external_id: &str) -> Option<MessageId> {
+fn message_of(set: &WorkingSet, channel: &Channel, external_id: &str) -> Option<MessageId> {
     let key = (channel.connection.clone(), external_id.to_owned());
-    known.dialogue.references.get(&key)?.message
+    set.dialogue.references.get(&key)?.message
 }

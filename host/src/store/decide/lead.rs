@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::Deal;
 use super::accept::{Context, free_place, stored};
-use super::known::{Change, Claim, ClaimKey, Item, Known};
 use super::people::{self, Said};
+use super::working_set::{Change, Claim, ClaimKey, Item, WorkingSet};
 use super::{diff, notify};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
@@ -14,7 +14,7 @@ use crate::store::{ChangedBy, FieldChange, FieldDiff, Mode, NewLead};
 
 /// Returns the item's place and its outcome.
 pub(super) fn decide(
-    known: &mut Known,
+    set: &mut WorkingSet,
     context: &mut Context<'_>,
     index: u32,
     lead: &NewLead,
@@ -28,13 +28,13 @@ pub(super) fn decide(
         .is_none_or(|key| context.used.insert(key.clone()));
     let claim = key
         .as_ref()
-        .and_then(|key| known.live_claim(key, context.received_at))
+        .and_then(|key| set.live_claim(key, context.received_at))
         .cloned();
     if let Some(mode) = context.mode
         && first_use
-        && let Some((index, item)) = finished(known, context, index, lead, claim.as_ref())
+        && let Some((index, item)) = finished(set, context, index, lead, claim.as_ref())
     {
-        return (index, again(known, context, item, lead, mode));
+        return (index, again(set, context, item, lead, mode));
     }
     // It owns the key but has no deal: its fetch was answered, or it is retried, possibly
     // at another place because another version converted it.
@@ -44,7 +44,7 @@ pub(super) fn decide(
             && (claim.item == index || again)
             && claim.deal.is_none())
     });
-    let index = free_place(known, context.delivery, index);
+    let index = free_place(set, context.delivery, index);
     let item = match (lead.action, claim) {
         (
             Action::Delete,
@@ -53,7 +53,7 @@ pub(super) fn decide(
                 contact,
                 ..
             }),
-        ) => delete(known, context, (deal, contact), lead),
+        ) => delete(set, context, (deal, contact), lead),
         (Action::Delete, _) => Item::with_message(
             ItemStatus::Ignored,
             lead.external_id.clone(),
@@ -66,27 +66,27 @@ pub(super) fn decide(
                 contact,
                 ..
             }),
-        ) => update(known, context, (deal, contact), lead),
+        ) => update(set, context, (deal, contact), lead),
         (_, Some(claim)) => duplicate(&claim, lead),
-        (_, None) => create(known, context, index, lead, key.as_ref()),
+        (_, None) => create(set, context, index, lead, key.as_ref()),
     };
     (index, item)
 }
 
 /// Makes this item the owner of a key.
 pub(super) fn claim(
-    known: &mut Known,
+    set: &mut WorkingSet,
     context: &Context<'_>,
     index: u32,
     key: &ClaimKey,
     window: Option<Duration>,
     made: Option<(DealId, ContactId)>,
 ) {
-    let change = match known.claims.get(key) {
+    let change = match set.claims.get(key) {
         Some(_) => Change::Changed,
         None => Change::New,
     };
-    known.claims.insert(
+    set.claims.insert(
         key.clone(),
         Claim {
             workspace: context.workspace,
@@ -103,7 +103,7 @@ pub(super) fn claim(
 /// Returns the finished item that this lead repeats: the owner of its key, or the one at
 /// its place unless their external ids differ.
 fn finished(
-    known: &Known,
+    set: &WorkingSet,
     context: &Context<'_>,
     index: u32,
     lead: &NewLead,
@@ -111,9 +111,9 @@ fn finished(
 ) -> Option<(u32, Item)> {
     let owner = claim
         .filter(|claim| claim.delivery == context.delivery)
-        .and_then(|claim| Some((claim.item, stored(known, context.delivery, claim.item)?)));
+        .and_then(|claim| Some((claim.item, stored(set, context.delivery, claim.item)?)));
     let at_place = || {
-        let item = stored(known, context.delivery, index)?;
+        let item = stored(set, context.delivery, index)?;
         let same = match (&item.external_id, &lead.external_id) {
             (Some(before), Some(now)) => before == now,
             _ => true,
@@ -125,7 +125,13 @@ fn finished(
         .or_else(|| at_place().filter(|(_, item)| item.is_finished()))
 }
 
-fn again(known: &mut Known, context: &Context<'_>, item: Item, lead: &NewLead, mode: Mode) -> Item {
+fn again(
+    set: &mut WorkingSet,
+    context: &Context<'_>,
+    item: Item,
+    lead: &NewLead,
+    mode: Mode,
+) -> Item {
     let Mode::Replay { apply } = mode else {
         return item;
     };
@@ -133,10 +139,10 @@ fn again(known: &mut Known, context: &Context<'_>, item: Item, lead: &NewLead, m
         return item;
     };
     // If a version lost a key, it made a new contact for a person who was already known.
-    let person = people::find(known, context.workspace, &lead.contact_keys);
-    let diff = diff::compare(known, context.delivery, (deal, person), lead, apply);
-    remember(known, context, deal, &diff);
-    let contact = known.deals.get(&deal).map(|deal| deal.person);
+    let person = people::find(set, context.workspace, &lead.contact_keys);
+    let diff = diff::compare(set, context.delivery, (deal, person), lead, apply);
+    remember(set, context, deal, &diff);
+    let contact = set.deals.get(&deal).map(|deal| deal.person);
     Item {
         diff,
         contact: contact.or(item.contact),
@@ -155,13 +161,13 @@ fn duplicate(claim: &Claim, lead: &NewLead) -> Item {
 /// The outcome has the original contact: the deal may be gone by now, and the contact
 /// too.
 fn update(
-    known: &mut Known,
+    set: &mut WorkingSet,
     context: &Context<'_>,
     (deal, contact): (DealId, Option<ContactId>),
     lead: &NewLead,
 ) -> Item {
-    let diff = diff::compare(known, context.delivery, (deal, None), lead, true);
-    remember(known, context, deal, &diff);
+    let diff = diff::compare(set, context.delivery, (deal, None), lead, true);
+    remember(set, context, deal, &diff);
     let status = if diff.iter().any(|field| field.applied) {
         ItemStatus::Updated
     } else {
@@ -169,20 +175,20 @@ fn update(
     };
     Item {
         deal: Some(deal),
-        contact: known.deals.get(&deal).map(|deal| deal.person).or(contact),
+        contact: set.deals.get(&deal).map(|deal| deal.person).or(contact),
         diff,
         ..Item::new(status, lead.external_id.clone())
     }
 }
 
 fn delete(
-    known: &mut Known,
+    set: &mut WorkingSet,
     context: &Context<'_>,
     (deal, contact): (DealId, Option<ContactId>),
     lead: &NewLead,
 ) -> Item {
-    let diff = diff::mark_deleted(known, deal);
-    remember(known, context, deal, &diff);
+    let diff = diff::mark_deleted(set, deal);
+    remember(set, context, deal, &diff);
     let status = if diff.is_empty() {
         ItemStatus::Duplicate
     } else {
@@ -190,14 +196,14 @@ fn delete(
     };
     Item {
         deal: Some(deal),
-        contact: known.deals.get(&deal).map(|deal| deal.person).or(contact),
+        contact: set.deals.get(&deal).map(|deal| deal.person).or(contact),
         diff,
         ..Item::new(status, lead.external_id.clone())
     }
 }
 
 /// Adds the source's changes of a deal to the deal's history.
-fn remember(known: &mut Known, context: &Context<'_>, deal: DealId, diff: &[FieldDiff]) {
+fn remember(set: &mut WorkingSet, context: &Context<'_>, deal: DealId, diff: &[FieldDiff]) {
     let changes: Vec<_> = diff
         .iter()
         .filter(|field| field.applied)
@@ -218,24 +224,24 @@ fn remember(known: &mut Known, context: &Context<'_>, deal: DealId, diff: &[Fiel
         let by = ChangedBy::Source {
             delivery_id: context.delivery,
         };
-        super::deal::history(known, context.workspace, deal, by, changes);
+        super::deal::history(set, context.workspace, deal, by, changes);
     }
 }
 
 fn create(
-    known: &mut Known,
+    set: &mut WorkingSet,
     context: &Context<'_>,
     index: u32,
     lead: &NewLead,
     key: Option<&ClaimKey>,
 ) -> Item {
-    let contact = contact_of(known, context.workspace, lead);
-    let deal = DealId::new(known.now);
-    let product = known.product(context.workspace, &lead.products);
+    let contact = contact_of(set, context.workspace, lead);
+    let deal = DealId::new(set.now);
+    let product = set.product(context.workspace, &lead.products);
     let agent = lead
         .agent
-        .or_else(|| known.first_agents.get(&context.workspace).copied());
-    known.add_deal(
+        .or_else(|| set.first_agents.get(&context.workspace).copied());
+    set.add_deal(
         deal,
         Deal {
             agent,
@@ -250,10 +256,10 @@ fn create(
     );
     if let (Some(key), Some(dedupe)) = (key, &lead.dedupe) {
         let made = Some((deal, contact));
-        claim(known, context, index, key, dedupe.window, made);
+        claim(set, context, index, key, dedupe.window, made);
     }
     if let Some(greeting) = &lead.greeting {
-        notify::greet(known, contact, deal, greeting);
+        notify::greet(set, contact, deal, greeting);
     }
     Item {
         deal: Some(deal),
@@ -263,7 +269,7 @@ fn create(
 }
 
 /// Returns the contact of the lead: found by its strongest key, or new.
-fn contact_of(known: &mut Known, workspace: WorkspaceId, lead: &NewLead) -> ContactId {
+fn contact_of(set: &mut WorkingSet, workspace: WorkspaceId, lead: &NewLead) -> ContactId {
     let said = Said {
         keys: &lead.contact_keys,
         name: lead.name.as_deref(),
@@ -271,7 +277,7 @@ fn contact_of(known: &mut Known, workspace: WorkspaceId, lead: &NewLead) -> Cont
         phone_number: phone_of(lead),
         props: Some(&lead.contact_props),
     };
-    people::find_or_create(known, workspace, &said)
+    people::find_or_create(set, workspace, &said)
 }
 
 /// Returns the best valid phone number.

@@ -15,7 +15,6 @@ mod event;
 mod follow;
 mod idempotency;
 mod inbound;
-mod known;
 mod lead;
 mod notify;
 mod people;
@@ -29,15 +28,16 @@ mod sent;
 mod settle;
 mod status;
 mod ticket;
+mod working_set;
 
 pub use dialogue::{
     Dialogue, NewHold, Reference, ReferenceKey, Remembered, Send, SendState, TemplateState,
 };
-pub use known::{
-    Answer, Change, Claim, ClaimKey, Delivery, Fetch, Item, Known, NewHistory, NewLog, Others,
-};
 pub use quarantine::{Quarantine, Quarantined};
 pub use read_set::{Arriving, Places, ReadSet, Told, read_set};
+pub use working_set::{
+    Answer, Change, Claim, ClaimKey, Delivery, Fetch, Item, NewHistory, NewLog, Others, WorkingSet,
+};
 
 pub use super::fed::{Contact, Conversation, Deal, Message, MessageError, Ticket};
 use super::{StoreError, Write, Written};
@@ -47,26 +47,26 @@ use super::{StoreError, Write, Written};
 /// # Errors
 ///
 /// `Inconsistent` if the loaded rows or the writes contradict each other: a defect.
-pub fn all(known: &mut Known, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
+pub fn all(set: &mut WorkingSet, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
     writes
         .iter()
         .enumerate()
         .map(|(at, write)| match write {
-            Write::Accept(acceptance) => accept::first(known, at, acceptance),
-            Write::Convert(reconversion) => accept::again(known, reconversion),
-            Write::Release { delivery, lease } => Ok(accept::release(known, *delivery, *lease)),
-            Write::Answer(answer) => settle::answer(known, answer),
-            Write::Settle(settlement) => settle::settle(known, settlement),
-            Write::Notify(new) => Ok(Written::Notified(notify::notify(known, new))),
-            Write::Remember(new) => Ok(idempotency::remember(known, new)),
-            Write::Begin(start) => Ok(sent::begin(known, start)),
-            Write::Sent(settlement) => Ok(sent::settle(known, settlement)),
-            Write::Resolve(resolution) => Ok(sent::resolve(known, resolution)),
-            Write::Elapse(elapse) => Ok(conversation::elapse(known, elapse)),
-            Write::PatchDeal(patch) => Ok(Written::DealPatched(deal::patch(known, patch))),
-            Write::CreateDeal(new) => Ok(Written::DealCreated(deal::create(known, new))),
-            Write::LogDeal(new) => Ok(Written::DealLogged(deal::log(known, new))),
-            Write::PatchTicket(patch) => Ok(Written::TicketPatched(ticket::patch(known, patch))),
+            Write::Accept(acceptance) => accept::first(set, at, acceptance),
+            Write::Convert(reconversion) => accept::again(set, reconversion),
+            Write::Release { delivery, lease } => Ok(accept::release(set, *delivery, *lease)),
+            Write::Answer(answer) => settle::answer(set, answer),
+            Write::Settle(settlement) => settle::settle(set, settlement),
+            Write::Notify(new) => Ok(Written::Notified(notify::notify(set, new))),
+            Write::Remember(new) => Ok(idempotency::remember(set, new)),
+            Write::Begin(start) => Ok(sent::begin(set, start)),
+            Write::Sent(settlement) => Ok(sent::settle(set, settlement)),
+            Write::Resolve(resolution) => Ok(sent::resolve(set, resolution)),
+            Write::Elapse(elapse) => Ok(conversation::elapse(set, elapse)),
+            Write::PatchDeal(patch) => Ok(Written::DealPatched(deal::patch(set, patch))),
+            Write::CreateDeal(new) => Ok(Written::DealCreated(deal::create(set, new))),
+            Write::LogDeal(new) => Ok(Written::DealLogged(deal::log(set, new))),
+            Write::PatchTicket(patch) => Ok(Written::TicketPatched(ticket::patch(set, patch))),
         })
         .collect()
 }

@@ -4,8 +4,8 @@
 use super::Message;
 use super::conversation::{self, Opening};
 use super::dialogue::{Send, SendState};
-use super::known::{Change, Known};
 use super::people::{self, Said};
+use super::working_set::{Change, WorkingSet};
 use super::{idempotency, sent};
 use crate::domain::deal;
 use crate::domain::id::{ContactId, ConversationId, DealId};
@@ -13,14 +13,14 @@ use crate::domain::message::{Actor, Metadata, TEMPLATE};
 use crate::domain::time::Micros;
 use crate::store::{Channel, NewGreeting, NewMessage, Notification, Notified};
 
-pub(super) fn notify(known: &mut Known, new: &Notification) -> Notified {
+pub(super) fn notify(set: &mut WorkingSet, new: &Notification) -> Notified {
     let claim = new.idempotency.as_ref();
-    if let Some(found) = claim.and_then(|claim| idempotency::found(known, claim)) {
+    if let Some(found) = claim.and_then(|claim| idempotency::found(set, claim)) {
         return found;
     }
     let workspace = new.channel.workspace;
-    let found = people::find(known, workspace, &new.contact_keys);
-    if found.is_some_and(|id| people::is_banned(known, id)) {
+    let found = people::find(set, workspace, &new.contact_keys);
+    if found.is_some_and(|id| people::is_banned(set, id)) {
         return Notified::Banned;
     }
     let said = Said {
@@ -30,7 +30,7 @@ pub(super) fn notify(known: &mut Known, new: &Notification) -> Notified {
         phone_number: new.phone.e164.as_deref(),
         props: None,
     };
-    let contact = people::find_or_create(known, workspace, &said);
+    let contact = people::find_or_create(set, workspace, &said);
     let opening = Opening {
         contact,
         source: Some(&new.details.source),
@@ -38,11 +38,11 @@ pub(super) fn notify(known: &mut Known, new: &Notification) -> Notified {
         transfer: new.details.transfer,
         special_instructions: new.details.special_instructions.as_deref(),
     };
-    let conversation = conversation::for_sending(known, &new.channel, &opening);
+    let conversation = conversation::for_sending(set, &new.channel, &opening);
     let recipient = new.phone.e164.as_ref().unwrap_or(&new.phone.raw);
     let place = (contact, conversation);
     let state = put(
-        known,
+        set,
         &new.channel,
         place,
         recipient,
@@ -50,7 +50,7 @@ pub(super) fn notify(known: &mut Known, new: &Notification) -> Notified {
         new.lease_until,
     );
     if let Some(claim) = claim {
-        idempotency::keep(known, claim, Some(new.message.id), None);
+        idempotency::keep(set, claim, Some(new.message.id), None);
     }
     Notified::Stored {
         conversation,
@@ -63,11 +63,11 @@ pub(super) fn notify(known: &mut Known, new: &Notification) -> Notified {
 
 /// Stores the greeting of a new lead, unless the lead is a test, or the contact is banned or
 /// has no phone.
-pub(super) fn greet(known: &mut Known, contact: ContactId, deal: DealId, new: &NewGreeting) {
-    let props = known.deals.get(&deal).map(|deal| &deal.props);
+pub(super) fn greet(set: &mut WorkingSet, contact: ContactId, deal: DealId, new: &NewGreeting) {
+    let props = set.deals.get(&deal).map(|deal| &deal.props);
     let is_test = props.is_some_and(|props| props.get(deal::TEST) == Some(&true.into()));
     let source = props.and_then(|props| Some(props.get("source")?.as_str()?.to_owned()));
-    let recipient = known
+    let recipient = set
         .contacts
         .get(&contact)
         .filter(|contact| contact.banned_at.is_none())
@@ -82,25 +82,25 @@ pub(super) fn greet(known: &mut Known, contact: ContactId, deal: DealId, new: &N
         transfer: new.transfer,
         special_instructions: None,
     };
-    let conversation = conversation::for_sending(known, &new.channel, &opening);
+    let conversation = conversation::for_sending(set, &new.channel, &opening);
     let place = (contact, conversation);
-    put(known, &new.channel, place, &recipient, &new.message, None);
+    put(set, &new.channel, place, &recipient, &new.message, None);
 }
 
 /// Stores the message and its send. The send is under way if the caller holds a lease and
 /// no hold applies; otherwise it waits.
 pub(super) fn put(
-    known: &mut Known,
+    set: &mut WorkingSet,
     channel: &Channel,
     (contact, conversation): (ContactId, ConversationId),
     recipient: &str,
     new: &NewMessage,
     lease_until: Option<Micros>,
 ) -> SendState {
-    let now = known.now;
+    let now = set.now;
     let held_until = [Some(contact), None]
         .into_iter()
-        .filter_map(|of| known.dialogue.holds.get(&(channel.connection.clone(), of)))
+        .filter_map(|of| set.dialogue.holds.get(&(channel.connection.clone(), of)))
         .copied()
         .max()
         .filter(|until| now < *until);
@@ -145,7 +145,7 @@ pub(super) fn put(
         lease_until,
         change: Change::New,
     };
-    known.dialogue.add_message(new.id, message);
-    known.dialogue.sends.insert(new.id, send);
+    set.dialogue.add_message(new.id, message);
+    set.dialogue.sends.insert(new.id, send);
     state
 }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::Contact;
-use super::known::{Change, Known};
+use super::working_set::{Change, WorkingSet};
 use crate::domain::contact;
 use crate::domain::id::{ContactId, WorkspaceId};
 use crate::domain::time::Micros;
@@ -22,14 +22,14 @@ pub(super) struct Said<'a> {
 
 /// Returns the contact, which is created if no contact has one of the keys.
 pub(super) fn find_or_create(
-    known: &mut Known,
+    set: &mut WorkingSet,
     workspace: WorkspaceId,
     said: &Said<'_>,
 ) -> ContactId {
-    let found = find(known, workspace, said.keys);
-    let id = found.unwrap_or_else(|| ContactId::new(known.now));
+    let found = find(set, workspace, said.keys);
+    let id = found.unwrap_or_else(|| ContactId::new(set.now));
     if found.is_some() {
-        fill(known, id, said);
+        fill(set, id, said);
     } else {
         let contact = Contact {
             workspace,
@@ -41,30 +41,30 @@ pub(super) fn find_or_create(
             edited: Vec::new(),
             change: Change::New,
         };
-        known.add_contact(id, contact);
+        set.add_contact(id, contact);
     }
-    known.add_contact_keys(workspace, id, said.keys);
+    set.add_contact_keys(workspace, id, said.keys);
     id
 }
 
 /// Finds a contact. A channel's own id or a phone decides. An address finds a contact
 /// only if the person or the contact has no phone, because people share an address more
 /// often than a phone.
-pub(super) fn find(known: &Known, workspace: WorkspaceId, keys: &[String]) -> Option<ContactId> {
+pub(super) fn find(set: &WorkingSet, workspace: WorkspaceId, keys: &[String]) -> Option<ContactId> {
     let is_weak = |key: &str| contact::strength(key) > 1;
     let mut keys: Vec<&String> = keys.iter().collect();
     keys.sort_by_key(|key| contact::strength(key));
     let decided = keys.first().is_some_and(|key| !is_weak(key));
     keys.into_iter().find_map(|key| {
-        let id = *known.contact_keys.get(&(workspace, key.clone()))?;
-        let contact = known.contacts.get(&id);
+        let id = *set.contact_keys.get(&(workspace, key.clone()))?;
+        let contact = set.contacts.get(&id);
         let has_phone = contact.is_some_and(|contact| contact.phone_number.is_some());
         (!is_weak(key) || !decided || !has_phone).then_some(id)
     })
 }
 
-fn fill(known: &mut Known, id: ContactId, said: &Said<'_>) {
-    let Some(contact) = known.contacts.get_mut(&id) else {
+fn fill(set: &mut WorkingSet, id: ContactId, said: &Said<'_>) {
+    let Some(contact) = set.contacts.get_mut(&id) else {
         return;
     };
     let mut changed = false;
@@ -85,29 +85,29 @@ fn fill(known: &mut Known, id: ContactId, said: &Said<'_>) {
         }
     }
     if changed {
-        known.touch_contact(id);
+        set.touch_contact(id);
     }
 }
 
 /// Bans a contact from this time on. Returns whether that was new.
-pub(super) fn ban(known: &mut Known, id: ContactId, at: Micros) -> bool {
-    set_banned(known, id, |banned_at| {
+pub(super) fn ban(set: &mut WorkingSet, id: ContactId, at: Micros) -> bool {
+    set_banned(set, id, |banned_at| {
         Some(banned_at.map_or(at, |since| since.min(at)))
     })
 }
 
 /// Lifts the ban of a contact. Returns whether that was new. A wish that is older than
 /// the ban does not lift it.
-pub(super) fn lift_ban(known: &mut Known, id: ContactId, at: Micros) -> bool {
-    set_banned(known, id, |banned_at| banned_at.filter(|since| *since > at))
+pub(super) fn lift_ban(set: &mut WorkingSet, id: ContactId, at: Micros) -> bool {
+    set_banned(set, id, |banned_at| banned_at.filter(|since| *since > at))
 }
 
 fn set_banned(
-    known: &mut Known,
+    set: &mut WorkingSet,
     id: ContactId,
     next: impl Fn(Option<Micros>) -> Option<Micros>,
 ) -> bool {
-    let Some(contact) = known.contacts.get_mut(&id) else {
+    let Some(contact) = set.contacts.get_mut(&id) else {
         return false;
     };
     let next = next(contact.banned_at);
@@ -115,41 +115,40 @@ fn set_banned(
         return false;
     }
     contact.banned_at = next;
-    known.touch_contact(id);
+    set.touch_contact(id);
     true
 }
 
-pub(super) fn is_banned(known: &Known, id: ContactId) -> bool {
-    known
-        .contacts
+pub(super) fn is_banned(set: &WorkingSet, id: ContactId) -> bool {
+    set.contacts
         .get(&id)
         .is_some_and(|contact| contact.banned_at.is_some())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{NOW, channel, known, time};
+    use super::super::sample::{NOW, channel, time, working_set};
     use super::*;
 
-    fn person(known: &mut Known, keys: &[&str], phone_number: Option<&str>) -> ContactId {
+    fn person(set: &mut WorkingSet, keys: &[&str], phone_number: Option<&str>) -> ContactId {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         let said = Said {
             keys: &keys,
             phone_number,
             ..Said::default()
         };
-        find_or_create(known, channel().workspace, &said)
+        find_or_create(set, channel().workspace, &said)
     }
 
     #[test]
     fn the_channels_own_name_decides_before_a_phone_and_a_phone_before_an_address() {
-        let known = &mut known();
-        let named = person(known, &["whatsapp:551134567890"], None);
-        let called = person(known, &["phone:+551134567890"], Some("+551134567890"));
-        let written = person(known, &["email:rita@example.com"], None);
+        let set = &mut working_set();
+        let named = person(set, &["whatsapp:551134567890"], None);
+        let called = person(set, &["phone:+551134567890"], Some("+551134567890"));
+        let written = person(set, &["email:rita@example.com"], None);
         let find = |keys: &[&str]| {
             let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-            find(known, channel().workspace, &keys)
+            find(set, channel().workspace, &keys)
         };
         let all = [
             "email:rita@example.com",
@@ -164,15 +163,15 @@ mod tests {
 
     #[test]
     fn a_ban_dates_from_its_first_reason_and_only_a_later_wish_lifts_it() {
-        let known = &mut known();
-        let id = person(known, &["phone:+551134567890"], None);
-        assert!(ban(known, id, NOW));
-        assert!(!ban(known, id, time(5)));
-        assert!(ban(known, id, time(-5)));
-        assert!(!lift_ban(known, id, time(-6)));
-        assert!(is_banned(known, id));
-        assert!(lift_ban(known, id, time(6)));
-        assert!(!lift_ban(known, id, time(6)));
-        assert!(!is_banned(known, id));
+        let set = &mut working_set();
+        let id = person(set, &["phone:+551134567890"], None);
+        assert!(ban(set, id, NOW));
+        assert!(!ban(set, id, time(5)));
+        assert!(ban(set, id, time(-5)));
+        assert!(!lift_ban(set, id, time(-6)));
+        assert!(is_banned(set, id));
+        assert!(lift_ban(set, id, time(6)));
+        assert!(!lift_ban(set, id, time(6)));
+        assert!(!is_banned(set, id));
     }
 }

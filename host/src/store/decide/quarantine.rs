@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
-use super::known::Known;
+use super::working_set::WorkingSet;
 use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
 use crate::limits;
 
@@ -118,22 +118,22 @@ impl Quarantine {
 /// Takes a delivery into the quarantine of its connection, and returns how many
 /// deliveries it evicts. `None`: there is no room, and nothing changes.
 pub fn admit(
-    known: &mut Known,
+    set: &mut WorkingSet,
     workspace: WorkspaceId,
     connection: &ConnectionId,
     new: Quarantined,
 ) -> Option<u32> {
     // Not loaded: it has enough room for the whole batch.
-    let Some(quarantine) = known.quarantine.get_mut(connection) else {
+    let Some(quarantine) = set.quarantine.get_mut(connection) else {
         return Some(0);
     };
     let evicted = quarantine.make_room(&new)?;
     quarantine.add(new);
     for delivery in &evicted {
-        let row = known.deliveries.remove(&delivery.id);
+        let row = set.deliveries.remove(&delivery.id);
         // A delivery that this batch brings is not stored yet, and will not be.
         if row.is_none_or(|row| row.brought_by.is_none()) {
-            known.evicted.push((workspace, delivery.id));
+            set.evicted.push((workspace, delivery.id));
         }
     }
     Some(u32::try_from(evicted.len()).unwrap_or(u32::MAX))
@@ -142,14 +142,14 @@ pub fn admit(
 /// Like [`admit`], for a stored delivery that the worker found to be unproven. Its sender
 /// was answered with 200, so it stays even if there is no room.
 pub fn admit_stored(
-    known: &mut Known,
+    set: &mut WorkingSet,
     workspace: WorkspaceId,
     connection: &ConnectionId,
     stored: Quarantined,
 ) -> u32 {
-    let evicted = admit(known, workspace, connection, stored);
+    let evicted = admit(set, workspace, connection, stored);
     if evicted.is_none()
-        && let Some(quarantine) = known.quarantine.get_mut(connection)
+        && let Some(quarantine) = set.quarantine.get_mut(connection)
     {
         quarantine.add(stored);
     }

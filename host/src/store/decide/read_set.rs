@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::accept::enters_quarantine;
 use super::dialogue::ReferenceKey;
-use super::known::{ClaimKey, Delivery, Known};
+use super::working_set::{ClaimKey, Delivery, WorkingSet};
 use crate::domain::channel::ChannelError;
 use crate::domain::contact;
 use crate::domain::deal;
@@ -270,8 +270,8 @@ impl ReadSet {
 
     /// Items beyond those places: the owners of the batch's keys, if they belong to one
     /// of its deliveries.
-    pub fn owners(&self, known: &Known) -> BTreeSet<(DeliveryId, u32)> {
-        let claims = known.claims.values();
+    pub fn owners(&self, set: &WorkingSet) -> BTreeSet<(DeliveryId, u32)> {
+        let claims = set.claims.values();
         claims
             .filter(|claim| {
                 let places = self.deliveries.get(&claim.delivery);

@@ -3,8 +3,8 @@
 //! answer to a send and its statuses have the same result in any order.
 
 use super::dialogue::{Reference, ReferenceKey};
-use super::known::{Change, Known};
 use super::status;
+use super::working_set::{Change, WorkingSet};
 use crate::domain::id::MessageId;
 use crate::domain::message::{Actor, Progress};
 use crate::limits;
@@ -13,45 +13,50 @@ use crate::store::Channel;
 /// Binds the channel's id to this message, and returns whether that was new. An id that
 /// already belongs to another message stays there, and a message has a maximum number of
 /// ids. Incoming messages have no statuses: those that were kept for the id are dropped.
-pub(super) fn bind(known: &mut Known, channel: &Channel, external_id: &str, id: MessageId) -> bool {
-    let is_full = known.dialogue.messages.get(&id).is_some_and(|message| {
+pub(super) fn bind(
+    set: &mut WorkingSet,
+    channel: &Channel,
+    external_id: &str,
+    id: MessageId,
+) -> bool {
+    let is_full = set.dialogue.messages.get(&id).is_some_and(|message| {
         message.metadata.external_ids.len() >= limits::EXTERNAL_IDS_PER_MESSAGE
     });
     if is_full {
         return false;
     }
     let key = (channel.connection.clone(), external_id.to_owned());
-    let Some((said, recipient_id)) = take(known, channel, key, id) else {
+    let Some((said, recipient_id)) = take(set, channel, key, id) else {
         return false;
     };
-    if let Some(message) = known.dialogue.messages.get_mut(&id) {
+    if let Some(message) = set.dialogue.messages.get_mut(&id) {
         let ids = &mut message.metadata.external_ids;
         let is_inbound = message.actor == Actor::Contact;
-        if let Err(at) = ids.binary_search_by(|known| known.as_str().cmp(external_id)) {
+        if let Err(at) = ids.binary_search_by(|set| set.as_str().cmp(external_id)) {
             ids.insert(at, external_id.to_owned());
-            known.dialogue.touch_message(id);
+            set.dialogue.touch_message(id);
         }
         if is_inbound {
             return true;
         }
     }
     if let Some(recipient_id) = recipient_id {
-        name_recipient(known, id, &recipient_id);
+        name_recipient(set, id, &recipient_id);
     }
     if !said.is_empty() {
-        status::tell(known, channel, id, Some(external_id), &said, None);
+        status::tell(set, channel, id, Some(external_id), &said, None);
     }
     true
 }
 
 /// Binds the id to the message, and returns the statuses that were kept for it.
 fn take(
-    known: &mut Known,
+    set: &mut WorkingSet,
     channel: &Channel,
     key: ReferenceKey,
     id: MessageId,
 ) -> Option<(Progress, Option<String>)> {
-    if let Some(reference) = known.dialogue.references.get_mut(&key) {
+    if let Some(reference) = set.dialogue.references.get_mut(&key) {
         if reference.message.is_some() {
             return None;
         }
@@ -69,20 +74,20 @@ fn take(
         until: None,
         change: Change::New,
     };
-    known.dialogue.references.insert(key, reference);
+    set.dialogue.references.insert(key, reference);
     Some((Progress::default(), None))
 }
 
 /// Keeps a status for an id whose message is not known. Returns whether it was new.
 pub(super) fn wait(
-    known: &mut Known,
+    set: &mut WorkingSet,
     channel: &Channel,
     key: ReferenceKey,
     said: &Progress,
     recipient_id: Option<&str>,
 ) -> bool {
-    let until = known.now.plus(limits::REFERENCE_KEPT);
-    let references = &mut known.dialogue.references;
+    let until = set.now.plus(limits::REFERENCE_KEPT);
+    let references = &mut set.dialogue.references;
     let reference = references.entry(key).or_insert_with(|| Reference {
         workspace: channel.workspace,
         message: None,
@@ -104,14 +109,14 @@ pub(super) fn wait(
 
 /// Stores the recipient's id on the channel, if it was not known. Returns whether that
 /// was new.
-pub(super) fn name_recipient(known: &mut Known, id: MessageId, recipient_id: &str) -> bool {
-    let Some(message) = known.dialogue.messages.get_mut(&id) else {
+pub(super) fn name_recipient(set: &mut WorkingSet, id: MessageId, recipient_id: &str) -> bool {
+    let Some(message) = set.dialogue.messages.get_mut(&id) else {
         return false;
     };
     if message.metadata.recipient_id.is_some() {
         return false;
     }
     message.metadata.recipient_id = Some(recipient_id.to_owned());
-    known.dialogue.touch_message(id);
+    set.dialogue.touch_message(id);
     true
 }

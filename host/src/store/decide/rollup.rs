@@ -103,12 +103,12 @@ pub struct Counted {
 
 /// Returns the keys that the page needs and the store does not have, each once, in the
 /// order of their first use.
-pub fn new_keys<'a>(page: &'a [Change], known: &HashMap<Key, i64>) -> Vec<&'a Key> {
+pub fn new_keys<'a>(page: &'a [Change], set: &HashMap<Key, i64>) -> Vec<&'a Key> {
     let mut seen = HashSet::new();
     let keys = page
         .iter()
         .filter_map(|change| Some(&change.counted.as_ref()?.key));
-    keys.filter(|key| !known.contains_key(*key) && seen.insert(*key))
+    keys.filter(|key| !set.contains_key(*key) && seen.insert(*key))
         .collect()
 }
 
@@ -194,17 +194,17 @@ pub fn by_day(
     filled: Slot,
 ) -> BTreeMap<Day, DayCells> {
     let mut days: BTreeMap<Day, DayCells> = BTreeMap::new();
-    let mut known: Option<(Slot, Day)> = None;
+    let mut set: Option<(Slot, Day)> = None;
     for ((slot, key), counts) in slots {
         if slot >= filled {
             continue;
         }
         // The slots are in order, so each day is computed once per slot.
-        let day = match known {
+        let day = match set {
             Some((of, day)) if of == slot => day,
             _ => zone.day_of(slot.start()),
         };
-        known = Some((slot, day));
+        set = Some((slot, day));
         days.entry(day).or_default().add(key, &counts);
     }
     days

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::known::{Change, Known};
+use super::working_set::{Change, WorkingSet};
 use super::{Conversation, Ticket, all};
 use super::{Deal, Message};
 use crate::domain::channel::{Category, ChannelError};
@@ -32,10 +32,10 @@ pub fn time(seconds: i64) -> Micros {
     NOW.plus_seconds(seconds)
 }
 
-pub fn known() -> Known {
-    Known {
+pub fn working_set() -> WorkingSet {
+    WorkingSet {
         now: NOW,
-        ..Known::default()
+        ..WorkingSet::default()
     }
 }
 
@@ -91,20 +91,20 @@ pub fn notification() -> Notification {
     }
 }
 
-pub fn decide(known: &mut Known, write: Write) -> Written {
-    let written = all(known, std::slice::from_ref(&write));
+pub fn decide(set: &mut WorkingSet, write: Write) -> Written {
+    let written = all(set, std::slice::from_ref(&write));
     written.expect("it can be decided").remove(0)
 }
 
-pub fn notify(known: &mut Known, new: Notification) -> MessageId {
-    match decide(known, Write::Notify(Box::new(new))) {
+pub fn notify(set: &mut WorkingSet, new: Notification) -> MessageId {
+    match decide(set, Write::Notify(Box::new(new))) {
         Written::Notified(Notified::Stored { message, .. }) => message,
         other => panic!("not stored: {other:?}"),
     }
 }
 
 pub fn settle(
-    known: &mut Known,
+    set: &mut WorkingSet,
     message: MessageId,
     lease: i64,
     outcome: SendOutcome,
@@ -118,7 +118,7 @@ pub fn settle(
         pause: None,
         answer: None,
     }));
-    match decide(known, write) {
+    match decide(set, write) {
         Written::Message(outcome) => Some(outcome.state),
         Written::Stale => None,
         other => panic!("no message: {other:?}"),
@@ -166,23 +166,21 @@ pub fn status(
     }
 }
 
-pub fn message(known: &Known, id: MessageId) -> &Message {
-    &known.dialogue.messages[&id]
+pub fn message(set: &WorkingSet, id: MessageId) -> &Message {
+    &set.dialogue.messages[&id]
 }
 
-pub fn conversation(known: &Known, id: MessageId) -> &Conversation {
-    &known.dialogue.conversations[&message(known, id).conversation]
+pub fn conversation(set: &WorkingSet, id: MessageId) -> &Conversation {
+    &set.dialogue.conversations[&message(set, id).conversation]
 }
 
 /// Ends the batch: the next one finds all rows unchanged.
-pub fn saved(known: &mut Known) {
-    let dialogue = &mut known.dialogue;
-    known
-        .deals
+pub fn saved(set: &mut WorkingSet) {
+    let dialogue = &mut set.dialogue;
+    set.deals
         .values_mut()
         .for_each(|row| row.change = Change::None);
-    known
-        .contacts
+    set.contacts
         .values_mut()
         .for_each(|row| row.change = Change::None);
     let conversations = dialogue.conversations.values_mut();
@@ -191,10 +189,10 @@ pub fn saved(known: &mut Known) {
         .tickets
         .values_mut()
         .for_each(|row| row.change = Change::None);
-    known.changed_deals.clear();
-    known.changed_contacts.clear();
-    known.new_history.clear();
-    known.new_logs.clear();
+    set.changed_deals.clear();
+    set.changed_contacts.clear();
+    set.new_history.clear();
+    set.new_logs.clear();
     dialogue.changed_conversations.clear();
     dialogue.changed_messages.clear();
     dialogue.changed_tickets.clear();
@@ -254,28 +252,25 @@ pub fn deal_answer(created: &CreatedDeal) -> StoredAnswer {
     }
 }
 
-pub fn make(known: &mut Known, new: NewDeal) -> DealCreated {
-    match decide(known, Write::CreateDeal(Box::new(new))) {
+pub fn make(set: &mut WorkingSet, new: NewDeal) -> DealCreated {
+    match decide(set, Write::CreateDeal(Box::new(new))) {
         Written::DealCreated(created) => created,
         other => panic!("no deal: {other:?}"),
     }
 }
 
 /// A stored deal, in a workspace with the product `P-1` and the owner Olga.
-pub fn stored_deal(known: &mut Known) -> DealId {
+pub fn stored_deal(set: &mut WorkingSet) -> DealId {
     let workspace = by().workspace;
     let (product, owner) = (product(), owner());
-    known
-        .products
-        .insert((workspace, "P-1".to_owned()), product);
-    known
-        .product_ids
+    set.products.insert((workspace, "P-1".to_owned()), product);
+    set.product_ids
         .insert((workspace, product), "P-1".to_owned());
-    known.owners.insert((workspace, OLGA.to_owned()), owner);
+    set.owners.insert((workspace, OLGA.to_owned()), owner);
     let new = new_deal();
     let id = new.id;
-    assert!(matches!(make(known, new), DealCreated::Done(_)));
-    saved(known);
+    assert!(matches!(make(set, new), DealCreated::Done(_)));
+    saved(set);
     id
 }
 
@@ -301,47 +296,51 @@ pub fn wish(deal: DealId) -> DealPatch {
     }
 }
 
-pub fn change(known: &mut Known, patch: DealPatch) -> DealPatched {
-    match decide(known, Write::PatchDeal(Box::new(patch))) {
+pub fn change(set: &mut WorkingSet, patch: DealPatch) -> DealPatched {
+    match decide(set, Write::PatchDeal(Box::new(patch))) {
         Written::DealPatched(patched) => patched,
         other => panic!("no patch: {other:?}"),
     }
 }
 
-pub fn deal(known: &Known, id: DealId) -> &Deal {
-    &known.deals[&id]
+pub fn deal(set: &WorkingSet, id: DealId) -> &Deal {
+    &set.deals[&id]
 }
 
 /// Begins a conversation about the deal that awaits an answer, and saves it.
-pub fn talk_about(known: &mut Known, deal: DealId, notification: Notification) -> ConversationId {
+pub fn talk_about(
+    set: &mut WorkingSet,
+    deal: DealId,
+    notification: Notification,
+) -> ConversationId {
     let new = Notification {
         deal: Some(deal),
         ..notification
     };
-    let message_id = notify(known, new);
-    settle(known, message_id, 0, accepted("w1", 0));
-    saved(known);
-    message(known, message_id).conversation
+    let message_id = notify(set, new);
+    settle(set, message_id, 0, accepted("w1", 0));
+    saved(set);
+    message(set, message_id).conversation
 }
 
-pub fn talk(known: &Known, id: ConversationId) -> &Conversation {
-    &known.dialogue.conversations[&id]
+pub fn talk(set: &WorkingSet, id: ConversationId) -> &Conversation {
+    &set.dialogue.conversations[&id]
 }
 
-pub fn elapse(known: &mut Known, conversation: ConversationId) -> bool {
+pub fn elapse(set: &mut WorkingSet, conversation: ConversationId) -> bool {
     let elapse = Elapse {
         workspace: channel().workspace,
         conversation,
     };
-    match decide(known, Write::Elapse(elapse)) {
+    match decide(set, Write::Elapse(elapse)) {
         Written::Elapsed(changed) => changed,
         other => panic!("no time passed: {other:?}"),
     }
 }
 
 /// Returns the only ticket.
-pub fn ticket(known: &Known) -> (TicketId, &Ticket) {
-    let tickets = &known.dialogue.tickets;
+pub fn ticket(set: &WorkingSet) -> (TicketId, &Ticket) {
+    let tickets = &set.dialogue.tickets;
     assert_eq!(tickets.len(), 1, "{tickets:?}");
     let (id, ticket) = tickets.iter().next().expect("one");
     (*id, ticket)
@@ -357,8 +356,8 @@ pub fn ticket_wish(ticket: TicketId) -> TicketPatch {
     }
 }
 
-pub fn patch_ticket(known: &mut Known, patch: TicketPatch) -> TicketPatched {
-    match decide(known, Write::PatchTicket(Box::new(patch))) {
+pub fn patch_ticket(set: &mut WorkingSet, patch: TicketPatch) -> TicketPatched {
+    match decide(set, Write::PatchTicket(Box::new(patch))) {
         Written::TicketPatched(patched) => patched,
         other => panic!("no patch: {other:?}"),
     }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use super::accept::{
     Context, ITEMS_LAST_PLACE, drop_fetch, finish, item_of, next_place, request_text,
 };
-use super::known::{Answer, Change, Known};
+use super::working_set::{Answer, Change, WorkingSet};
 use crate::domain::connection::Pause;
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::DeliveryId;
@@ -16,75 +16,74 @@ use crate::store::{
     FetchAnswer, FetchOutcome, FetchSettlement, ItemResult, Lease, StoreError, Written,
 };
 
-pub(super) fn answer(known: &mut Known, answer: &FetchAnswer) -> Result<Written, StoreError> {
-    if !holds(known, answer.delivery, answer.index, answer.lease) {
+pub(super) fn answer(set: &mut WorkingSet, answer: &FetchAnswer) -> Result<Written, StoreError> {
+    if !holds(set, answer.delivery, answer.index, answer.lease) {
         return Ok(Written::Stale);
     }
-    if let Some(fetch) = known.fetches.get_mut(&(answer.delivery, answer.index)) {
+    if let Some(fetch) = set.fetches.get_mut(&(answer.delivery, answer.index)) {
         fetch.request = request_text(&answer.request)?;
         fetch.state.clone_from(&answer.state);
         fetch.ran = Some(answer.ran.clone());
         fetch.response = Some(answer.response.clone());
         fetch.change.touch();
     }
-    Ok(match known.deliveries.get(&answer.delivery) {
+    Ok(match set.deliveries.get(&answer.delivery) {
         Some(delivery) => Written::Done(delivery.outcome(answer.delivery)),
         None => Written::Stale,
     })
 }
 
-pub(super) fn settle(known: &mut Known, new: &FetchSettlement) -> Result<Written, StoreError> {
-    if !holds(known, new.delivery, new.index, new.lease) {
+pub(super) fn settle(set: &mut WorkingSet, new: &FetchSettlement) -> Result<Written, StoreError> {
+    if !holds(set, new.delivery, new.index, new.lease) {
         return Ok(Written::Stale);
     }
     match &new.outcome {
-        FetchOutcome::Items(items) => replace(known, new, items)?,
-        FetchOutcome::Retry { at, error } => wait(known, new, *at, error),
+        FetchOutcome::Items(items) => replace(set, new, items)?,
+        FetchOutcome::Retry { at, error } => wait(set, new, *at, error),
         FetchOutcome::Failed { error } => {
-            drop_fetch(known, new.delivery, new.index);
-            note(known, new, Some(ItemStatus::Failed), error);
+            drop_fetch(set, new.delivery, new.index);
+            note(set, new, Some(ItemStatus::Failed), error);
         }
         FetchOutcome::Stop { at, reason } => {
-            wait(known, new, *at, reason);
-            let connection = known
+            wait(set, new, *at, reason);
+            let connection = set
                 .fetches
                 .get(&(new.delivery, new.index))
                 .map(|fetch| fetch.connection.clone());
             let pause = Pause {
-                since: known.now,
+                since: set.now,
                 reason: reason.clone(),
             };
-            known
-                .pauses
+            set.pauses
                 .extend(connection.map(|connection| (connection, pause)));
         }
     }
-    known.note(new.delivery, &new.notes);
+    set.note(new.delivery, &new.notes);
     // While parts of its conversion are missing, the delivery waits for them.
-    let waits = known
+    let waits = set
         .deliveries
         .get(&new.delivery)
         .filter(|delivery| delivery.is_to_be_converted())
         .map(|delivery| delivery.status);
-    Ok(finish(known, new.delivery, waits))
+    Ok(finish(set, new.delivery, waits))
 }
 
-fn holds(known: &Known, delivery: DeliveryId, index: u32, lease: Lease) -> bool {
-    known.deliveries.contains_key(&delivery)
-        && known.fetches.get(&(delivery, index)).is_some_and(|fetch| {
+fn holds(set: &WorkingSet, delivery: DeliveryId, index: u32, lease: Lease) -> bool {
+    set.deliveries.contains_key(&delivery)
+        && set.fetches.get(&(delivery, index)).is_some_and(|fetch| {
             fetch.held && fetch.lease == lease.0 && fetch.change != Change::Removed
         })
 }
 
 /// The first item takes the fetch's place. The others follow the last item.
 fn replace(
-    known: &mut Known,
+    set: &mut WorkingSet,
     new: &FetchSettlement,
     items: &[ItemResult],
 ) -> Result<(), StoreError> {
-    keep_answer(known, new.delivery, new.index);
-    drop_fetch(known, new.delivery, new.index);
-    let Some(delivery) = known.deliveries.get_mut(&new.delivery) else {
+    keep_answer(set, new.delivery, new.index);
+    drop_fetch(set, new.delivery, new.index);
+    let Some(delivery) = set.deliveries.get_mut(&new.delivery) else {
         return Ok(());
     };
     if delivery.is_to_be_converted() {
@@ -104,21 +103,21 @@ fn replace(
         used: HashSet::new(),
     };
     if items.is_empty() {
-        return item_of(known, &mut context, new.index, &ItemResult::nothing());
+        return item_of(set, &mut context, new.index, &ItemResult::nothing());
     }
     for (at, item) in items.iter().enumerate() {
         let index = if at == 0 {
             new.index
         } else {
-            next_place(known, new.delivery)
+            next_place(set, new.delivery)
         };
-        item_of(known, &mut context, index, item)?;
+        item_of(set, &mut context, index, item)?;
     }
     Ok(())
 }
 
-fn keep_answer(known: &mut Known, delivery: DeliveryId, index: u32) {
-    let answer = known.fetches.get(&(delivery, index)).and_then(|fetch| {
+fn keep_answer(set: &mut WorkingSet, delivery: DeliveryId, index: u32) {
+    let answer = set.fetches.get(&(delivery, index)).and_then(|fetch| {
         Some(Answer {
             workspace: fetch.workspace,
             delivery,
@@ -129,23 +128,23 @@ fn keep_answer(known: &mut Known, delivery: DeliveryId, index: u32) {
             response: fetch.response.clone()?,
         })
     });
-    known.new_answers.extend(answer);
+    set.new_answers.extend(answer);
 }
 
 /// Schedules the fetch again without the stored answer, which had no result.
-fn wait(known: &mut Known, new: &FetchSettlement, at: Micros, why: &str) {
-    if let Some(fetch) = known.fetches.get_mut(&(new.delivery, new.index)) {
+fn wait(set: &mut WorkingSet, new: &FetchSettlement, at: Micros, why: &str) {
+    if let Some(fetch) = set.fetches.get_mut(&(new.delivery, new.index)) {
         fetch.due_at = at;
         fetch.attempts += 1;
         fetch.held = false;
         fetch.response = None;
         fetch.change.touch();
     }
-    note(known, new, None, why);
+    note(set, new, None, why);
 }
 
-fn note(known: &mut Known, new: &FetchSettlement, status: Option<ItemStatus>, message: &str) {
-    if let Some(delivery) = known.deliveries.get_mut(&new.delivery)
+fn note(set: &mut WorkingSet, new: &FetchSettlement, status: Option<ItemStatus>, message: &str) {
+    if let Some(delivery) = set.deliveries.get_mut(&new.delivery)
         && let Some(item) = delivery.items.get_mut(&new.index)
     {
         item.status = status.unwrap_or(item.status);

@@ -3,7 +3,7 @@
 
 use super::MessageError;
 use super::dialogue::{ReferenceKey, SendState};
-use super::known::{Change, Item, Known};
+use super::working_set::{Change, Item, WorkingSet};
 use super::{people, references, sent};
 use crate::domain::channel::{Category, ChannelError};
 use crate::domain::contact;
@@ -26,7 +26,7 @@ pub(super) struct Status<'a> {
     pub at: Micros,
 }
 
-pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Status<'_>) -> Item {
+pub(super) fn decide(set: &mut WorkingSet, channel: &Channel, new: &Status<'_>) -> Item {
     let external_id = Some(new.external_id.to_owned());
     if new.progress.is_empty() {
         let words = format!(
@@ -36,11 +36,11 @@ pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Status<'_>) -> 
         return Item::with_message(ItemStatus::Ignored, external_id, &words);
     }
     let key = (channel.connection.clone(), new.external_id.to_owned());
-    let own = new.message.filter(|id| is_ours(known, channel, *id));
-    let referred = || known.dialogue.references.get(&key)?.message;
+    let own = new.message.filter(|id| is_ours(set, channel, *id));
+    let referred = || set.dialogue.references.get(&key)?.message;
     let (news, contact) = match own.or_else(referred) {
         Some(id) => {
-            let Some(message) = known.dialogue.messages.get(&id) else {
+            let Some(message) = set.dialogue.messages.get(&id) else {
                 return Item::new(ItemStatus::Duplicate, external_id);
             };
             if message.actor == Actor::Contact {
@@ -48,15 +48,15 @@ pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Status<'_>) -> 
                 return Item::with_message(ItemStatus::Ignored, external_id, words);
             }
             let contact = message.contact;
-            let mut news = references::bind(known, channel, new.external_id, id);
+            let mut news = references::bind(set, channel, new.external_id, id);
             if let Some(recipient_id) = new.recipient_id {
-                news |= references::name_recipient(known, id, recipient_id);
+                news |= references::name_recipient(set, id, recipient_id);
             }
             let of = Some(new.external_id);
-            news |= tell(known, channel, id, of, new.progress, Some(new.at));
+            news |= tell(set, channel, id, of, new.progress, Some(new.at));
             (news, Some(contact))
         }
-        None => (unknown(known, channel, key, new), None),
+        None => (unknown(set, channel, key, new), None),
     };
     let status = if news {
         ItemStatus::Updated
@@ -71,8 +71,8 @@ pub(super) fn decide(known: &mut Known, channel: &Channel, new: &Status<'_>) -> 
 
 /// Returns whether the message belongs to this instance. A provider may mix up an id, and
 /// a sender may guess one.
-fn is_ours(known: &Known, channel: &Channel, id: MessageId) -> bool {
-    known.dialogue.messages.get(&id).is_some_and(|message| {
+fn is_ours(set: &WorkingSet, channel: &Channel, id: MessageId) -> bool {
+    set.dialogue.messages.get(&id).is_some_and(|message| {
         message.workspace == channel.workspace && message.agent == Some(channel.agent)
     })
 }
@@ -81,21 +81,21 @@ fn is_ours(known: &Known, channel: &Channel, id: MessageId) -> bool {
 /// new. The message is out from then on. Without a time, the status was reported before,
 /// and the report has its own times.
 pub(super) fn tell(
-    known: &mut Known,
+    set: &mut WorkingSet,
     channel: &Channel,
     id: MessageId,
     external_id: Option<&str>,
     said: &Progress,
     at: Option<Micros>,
 ) -> bool {
-    let Some(message) = known.dialogue.messages.get_mut(&id) else {
+    let Some(message) = set.dialogue.messages.get_mut(&id) else {
         return false;
     };
     let contact = message.contact;
     let before = message.metadata.errors.clone();
     let mut news = message.absorb(said);
     if news {
-        known.dialogue.touch_message(id);
+        set.dialogue.touch_message(id);
     }
     let of = external_id.map_or_else(|| id.to_string(), str::to_owned);
     for error in &said.errors {
@@ -107,21 +107,21 @@ pub(super) fn tell(
             is_told_again: at.is_none(),
             phone: None,
         };
-        let (is_news, since) = report(known, &Line::from(channel), Some(id), &failure);
+        let (is_news, since) = report(set, &Line::from(channel), Some(id), &failure);
         news |= is_news;
-        let is_first = !before.iter().any(|known| known.code == error.code);
+        let is_first = !before.iter().any(|set| set.code == error.code);
         // A repeat does not ban a contact again who has opted in since. For a contact who
         // is still banned, an earlier time of the same error counts.
         if error.category == Category::OptOut
-            && (is_first || (is_news && people::is_banned(known, contact)))
+            && (is_first || (is_news && people::is_banned(set, contact)))
         {
-            people::ban(known, contact, since);
+            people::ban(set, contact, since);
         }
     }
     // A send whose call is under way is settled by its holder, which has the answer.
-    let send = known.dialogue.live_send(id);
+    let send = set.dialogue.live_send(id);
     if send.is_some_and(|send| send.state != SendState::Sending) {
-        sent::over(known, channel, id);
+        sent::over(set, channel, id);
         news = true;
     }
     news
@@ -129,9 +129,9 @@ pub(super) fn tell(
 
 /// Gives up a message that is not out: it has failed, even if its instance has no adapter
 /// any more.
-pub(super) fn give_up(known: &mut Known, id: MessageId) {
-    let now = known.now;
-    let dialogue = &mut known.dialogue;
+pub(super) fn give_up(set: &mut WorkingSet, id: MessageId) {
+    let now = set.now;
+    let dialogue = &mut set.dialogue;
     let connection = dialogue.live_send(id).map(|send| send.connection.clone());
     let (Some(connection), Some(message)) = (connection, dialogue.messages.get_mut(&id)) else {
         return;
@@ -161,15 +161,15 @@ pub(super) fn give_up(known: &mut Known, id: MessageId) {
         is_told_again: false,
         phone: None,
     };
-    report(known, &line, Some(id), &failure);
+    report(set, &line, Some(id), &failure);
 }
 
 /// The error code of a message that an operator gave up.
 pub(super) const GIVEN_UP: &str = "given-up";
 
 /// Keeps a status of a message that is unknown, or not known yet.
-fn unknown(known: &mut Known, channel: &Channel, key: ReferenceKey, new: &Status<'_>) -> bool {
-    let mut news = references::wait(known, channel, key, new.progress, new.recipient_id);
+fn unknown(set: &mut WorkingSet, channel: &Channel, key: ReferenceKey, new: &Status<'_>) -> bool {
+    let mut news = references::wait(set, channel, key, new.progress, new.recipient_id);
     let phone = new.recipient_id.and_then(contact::channel_phone);
     let phone = phone.and_then(|phone| phone.e164);
     for error in &new.progress.errors {
@@ -181,7 +181,7 @@ fn unknown(known: &mut Known, channel: &Channel, key: ReferenceKey, new: &Status
             is_told_again: false,
             phone: phone.as_deref(),
         };
-        news |= report(known, &Line::from(channel), None, &failure).0;
+        news |= report(set, &Line::from(channel), None, &failure).0;
     }
     news
 }
@@ -222,21 +222,21 @@ struct Failure<'a> {
 /// one, and code. The row is completed as soon as the message is known. Returns whether
 /// it was new, and the time since which it is reported.
 fn report(
-    known: &mut Known,
+    set: &mut WorkingSet,
     line: &Line<'_>,
     message: Option<MessageId>,
     failure: &Failure<'_>,
 ) -> (bool, Micros) {
     let new = failure.error;
-    let at = failure.at.unwrap_or(known.now);
+    let at = failure.at.unwrap_or(set.now);
     let id = message_error_id(line.connection, failure.of, &new.code);
-    let place = message.and_then(|id| FailedMessage::find(known, id));
-    let Some(row) = known.dialogue.errors.get_mut(&id) else {
+    let place = message.and_then(|id| FailedMessage::find(set, id));
+    let Some(row) = set.dialogue.errors.get_mut(&id) else {
         let mut row = first(line, failure, at);
         if let Some(place) = place {
             place.fill(&mut row);
         }
-        known.dialogue.add_error(id, row);
+        set.dialogue.add_error(id, row);
         return (true, at);
     };
     let mut news = place.is_some_and(|place| place.fill(row));
@@ -250,7 +250,7 @@ fn report(
     }
     let since = row.occurred_at;
     if news {
-        known.dialogue.touch_error(id);
+        set.dialogue.touch_error(id);
     }
     (news, since)
 }
@@ -307,9 +307,9 @@ struct FailedMessage {
 }
 
 impl FailedMessage {
-    fn find(known: &Known, id: MessageId) -> Option<Self> {
-        let message = known.dialogue.messages.get(&id)?;
-        let conversation = known.dialogue.conversations.get(&message.conversation);
+    fn find(set: &WorkingSet, id: MessageId) -> Option<Self> {
+        let message = set.dialogue.messages.get(&id)?;
+        let conversation = set.dialogue.conversations.get(&message.conversation);
         let template = message.metadata.template.as_ref();
         Some(Self {
             message: id,
@@ -317,7 +317,7 @@ impl FailedMessage {
             deal: conversation.and_then(|conversation| conversation.deal),
             agent: message.agent,
             template_name: template.map(|template| template.name.clone()),
-            phone: phone_of(known, message.contact),
+            phone: phone_of(set, message.contact),
         })
     }
 
@@ -337,14 +337,16 @@ impl FailedMessage {
     }
 }
 
-fn phone_of(known: &Known, id: ContactId) -> Option<String> {
-    known.contacts.get(&id)?.phone_number.clone()
+fn phone_of(set: &WorkingSet, id: ContactId) -> Option<String> {
+    set.contacts.get(&id)?.phone_number.clone()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::event;
-    use super::super::sample::{self, accepted, channel, error, known, notification, notify, time};
+    use super::super::sample::{
+        self, accepted, channel, error, notification, notify, time, working_set,
+    };
     use super::*;
     use crate::limits;
     use crate::store::SendOutcome;
@@ -380,34 +382,34 @@ mod tests {
 
     /// Returns the stored rows, without marks and random values.
     fn play(order: &[usize]) -> String {
-        let known = &mut known();
+        let set = &mut working_set();
         let mut new = notification();
         new.message.id = MessageId(uuid::Uuid::from_u128(7));
-        let id = notify(known, new);
+        let id = notify(set, new);
         let steps = steps();
         for step in order {
             match &steps[*step] {
                 Step::Answer(outcome) => {
-                    sample::settle(known, id, 0, (**outcome).clone());
+                    sample::settle(set, id, 0, (**outcome).clone());
                 }
                 Step::Said(progress, seconds, by_own_id) => {
                     let own = by_own_id.then_some(id);
                     let said = sample::status("w1", own, progress.clone(), *seconds);
-                    event::decide(known, &said);
-                    let again = event::decide(known, &said);
+                    event::decide(set, &said);
+                    let again = event::decide(set, &said);
                     assert_eq!(again.status, ItemStatus::Duplicate);
                 }
             }
         }
-        let message = sample::message(known, id);
-        let conversation = sample::conversation(known, id);
-        let errors = &known.dialogue.errors;
+        let message = sample::message(set, id);
+        let conversation = sample::conversation(set, id);
+        let errors = &set.dialogue.errors;
         assert_eq!(errors.len(), 2);
         let error = errors.values().find(|error| error.code == "131050");
         let error = error.expect("it is reported");
         assert_eq!(error.conversation, Some(message.conversation));
-        assert!(known.dialogue.live_send(id).is_none());
-        let references: Vec<_> = known.dialogue.references.values().collect();
+        assert!(set.dialogue.live_send(id).is_none());
+        let references: Vec<_> = set.dialogue.references.values().collect();
         assert_eq!(references.len(), 1);
         assert!(references[0].progress.is_empty() && references[0].until.is_none());
         format!(
@@ -418,7 +420,7 @@ mod tests {
             conversation.first_message_at,
             conversation.last_message_at,
             conversation.respond_by,
-            known.contacts[&message.contact].banned_at,
+            set.contacts[&message.contact].banned_at,
             error.occurred_at,
             error.details,
             error.recipient_id,
@@ -451,43 +453,43 @@ mod tests {
 
     #[test]
     fn an_id_of_another_message_stays_with_it() {
-        let known = &mut known();
-        let one = notify(known, notification());
-        let other = notify(known, notification());
-        sample::settle(known, one, 0, accepted("w1", 1));
-        sample::settle(known, other, 0, accepted("w1", 1));
+        let set = &mut working_set();
+        let one = notify(set, notification());
+        let other = notify(set, notification());
+        sample::settle(set, one, 0, accepted("w1", 1));
+        sample::settle(set, other, 0, accepted("w1", 1));
         let read = Progress {
             read_at: Some(time(2)),
             ..Progress::default()
         };
-        event::decide(known, &sample::status("w1", None, read, 2));
-        assert!(sample::message(known, one).read_at.is_some());
-        assert!(sample::message(known, other).read_at.is_none());
-        assert_eq!(sample::message(known, other).metadata.external_ids.len(), 0);
+        event::decide(set, &sample::status("w1", None, read, 2));
+        assert!(sample::message(set, one).read_at.is_some());
+        assert!(sample::message(set, other).read_at.is_none());
+        assert_eq!(sample::message(set, other).metadata.external_ids.len(), 0);
     }
 
     #[test]
     fn a_message_keeps_a_bounded_number_of_provider_ids() {
-        let known = &mut known();
-        let id = notify(known, notification());
+        let set = &mut working_set();
+        let id = notify(set, notification());
         for number in 0..2 * limits::EXTERNAL_IDS_PER_MESSAGE {
             let sent = Progress {
                 sent_at: Some(time(1)),
                 ..Progress::default()
             };
             event::decide(
-                known,
+                set,
                 &sample::status(&format!("w{number}"), Some(id), sent, 1),
             );
         }
-        let ids = &sample::message(known, id).metadata.external_ids;
+        let ids = &sample::message(set, id).metadata.external_ids;
         assert_eq!(ids.len(), limits::EXTERNAL_IDS_PER_MESSAGE);
-        assert_eq!(known.dialogue.references.len(), ids.len());
+        assert_eq!(set.dialogue.references.len(), ids.len());
     }
 
     #[test]
     fn statuses_of_incoming_messages_are_ignored() {
-        let known = &mut known();
+        let set = &mut working_set();
         let inbound = crate::store::Inbound {
             external_id: "in1".to_owned(),
             sender_id: "5511987654321".to_owned(),
@@ -505,12 +507,12 @@ mod tests {
             channel: channel(),
             event: crate::store::Event::Inbound(Box::new(inbound)),
         };
-        assert_eq!(event::decide(known, &new).status, ItemStatus::Converted);
+        assert_eq!(event::decide(set, &new).status, ItemStatus::Converted);
         let read = Progress {
             read_at: Some(time(2)),
             ..Progress::default()
         };
-        let item = event::decide(known, &sample::status("in1", None, read, 2));
+        let item = event::decide(set, &sample::status("in1", None, read, 2));
         assert_eq!(item.status, ItemStatus::Ignored);
     }
 }

@@ -4,7 +4,7 @@
 
 use super::Ticket;
 use super::conversation;
-use super::known::{Change, Known};
+use super::working_set::{Change, WorkingSet};
 use crate::domain::conversation::SPECIAL_INSTRUCTIONS;
 use crate::domain::id::{ConversationId, DealId, OwnerId, TicketId};
 use crate::domain::ticket::Status;
@@ -12,20 +12,20 @@ use crate::store::{TicketPatch, TicketPatched};
 
 /// Hands the conversation to people: to this owner, or to whichever agent takes it. The
 /// contact's answer is not awaited any more.
-pub(super) fn hand_over(known: &mut Known, id: ConversationId, owner: Option<OwnerId>) {
-    let now = known.now;
-    let Some(conversation) = known.dialogue.conversations.get_mut(&id) else {
+pub(super) fn hand_over(set: &mut WorkingSet, id: ConversationId, owner: Option<OwnerId>) {
+    let now = set.now;
+    let Some(conversation) = set.dialogue.conversations.get_mut(&id) else {
         return;
     };
     if conversation.transferred_at.is_none() || conversation.respond_by.is_some() {
         conversation.transferred_at = conversation.transferred_at.or(Some(now));
         conversation.respond_by = None;
-        known.dialogue.touch_conversation(id);
+        set.dialogue.touch_conversation(id);
     }
-    if known.dialogue.live_tickets.contains_key(&id) {
+    if set.dialogue.live_tickets.contains_key(&id) {
         return;
     }
-    let Some(conversation) = known.dialogue.conversations.get(&id) else {
+    let Some(conversation) = set.dialogue.conversations.get(&id) else {
         return;
     };
     let special_instructions = conversation.props.get(SPECIAL_INSTRUCTIONS);
@@ -46,19 +46,19 @@ pub(super) fn hand_over(known: &mut Known, id: ConversationId, owner: Option<Own
         resolved_at: None,
         change: Change::New,
     };
-    known.dialogue.add_ticket(TicketId::new(now), ticket);
+    set.dialogue.add_ticket(TicketId::new(now), ticket);
 }
 
 /// Hands the deal to people, together with its conversation if there is one.
-pub(super) fn hand_over_deal(known: &mut Known, id: DealId, talk: Option<ConversationId>) {
-    let Some(deal) = known.deals.get(&id) else {
+pub(super) fn hand_over_deal(set: &mut WorkingSet, id: DealId, talk: Option<ConversationId>) {
+    let Some(deal) = set.deals.get(&id) else {
         return;
     };
     if let Some(talk) = talk {
         let owner = deal.owner;
-        return hand_over(known, talk, owner);
+        return hand_over(set, talk, owner);
     }
-    if known.dialogue.live_deal_tickets.contains_key(&id) {
+    if set.dialogue.live_deal_tickets.contains_key(&id) {
         return;
     }
     let ticket = Ticket {
@@ -72,38 +72,32 @@ pub(super) fn hand_over_deal(known: &mut Known, id: DealId, talk: Option<Convers
         owner: deal.owner,
         status: Status::Open,
         special_instructions: None,
-        opened_at: known.now,
+        opened_at: set.now,
         answered_at: None,
         resolved_at: None,
         change: Change::New,
     };
-    known.dialogue.add_ticket(TicketId::new(known.now), ticket);
+    set.dialogue.add_ticket(TicketId::new(set.now), ticket);
 }
 
-pub(super) fn patch(known: &mut Known, patch: &TicketPatch) -> TicketPatched {
-    let now = known.now;
+pub(super) fn patch(set: &mut WorkingSet, patch: &TicketPatch) -> TicketPatched {
+    let now = set.now;
     let id = patch.ticket;
     let of_workspace = |ticket: &&Ticket| ticket.workspace == patch.workspace;
-    let Some(before) = known
-        .dialogue
-        .tickets
-        .get(&id)
-        .filter(of_workspace)
-        .cloned()
-    else {
+    let Some(before) = set.dialogue.tickets.get(&id).filter(of_workspace).cloned() else {
         return TicketPatched::NoTicket;
     };
     let mut ticket = before.clone();
     match &patch.owner_email {
         None => {}
         Some(None) => ticket.owner = None,
-        Some(Some(email)) => match known.owners.get(&(patch.workspace, email.clone())) {
+        Some(Some(email)) => match set.owners.get(&(patch.workspace, email.clone())) {
             Some(owner) => ticket.owner = Some(*owner),
             None => return TicketPatched::NoOwner,
         },
     }
     if let Some(status) = patch.status {
-        if status != Status::Resolved && superseded(known, id, &before) {
+        if status != Status::Resolved && superseded(set, id, &before) {
             return TicketPatched::Superseded;
         }
         ticket.status = status;
@@ -124,24 +118,24 @@ pub(super) fn patch(known: &mut Known, patch: &TicketPatch) -> TicketPatched {
     let conversation = ticket.conversation;
     if is_resolved {
         match (conversation, ticket.deal) {
-            (Some(conversation), _) => drop(known.dialogue.live_tickets.remove(&conversation)),
-            (None, Some(deal)) => drop(known.dialogue.live_deal_tickets.remove(&deal)),
+            (Some(conversation), _) => drop(set.dialogue.live_tickets.remove(&conversation)),
+            (None, Some(deal)) => drop(set.dialogue.live_deal_tickets.remove(&deal)),
             (None, None) => {}
         }
     }
-    known.dialogue.know_ticket(id, ticket);
-    known.dialogue.touch_ticket(id);
+    set.dialogue.know_ticket(id, ticket);
+    set.dialogue.touch_ticket(id);
     if let Some(conversation) = conversation.filter(|_| is_resolved) {
-        conversation::close(known, conversation);
+        conversation::close(set, conversation);
     }
     TicketPatched::Done { changed: true }
 }
 
 /// Returns whether another ticket has replaced it since it was resolved.
-fn superseded(known: &Known, id: TicketId, ticket: &Ticket) -> bool {
+fn superseded(set: &WorkingSet, id: TicketId, ticket: &Ticket) -> bool {
     let live = match (ticket.conversation, ticket.deal) {
-        (Some(conversation), _) => known.dialogue.live_tickets.get(&conversation),
-        (None, Some(deal)) => known.dialogue.live_deal_tickets.get(&deal),
+        (Some(conversation), _) => set.dialogue.live_tickets.get(&conversation),
+        (None, Some(deal)) => set.dialogue.live_deal_tickets.get(&deal),
         (None, None) => None,
     };
     live.is_some_and(|live| *live != id)
@@ -160,19 +154,19 @@ mod tests {
 
     /// Returns a conversation that was handed over because it was not answered, and its
     /// ticket.
-    fn handed(known: &mut Known) -> (ConversationId, TicketId) {
-        let deal = stored_deal(known);
-        let talk = talk_about(known, deal, notification());
-        known.now = time(86_400);
-        assert!(elapse(known, talk));
-        saved(known);
-        (talk, ticket(known).0)
+    fn handed(set: &mut WorkingSet) -> (ConversationId, TicketId) {
+        let deal = stored_deal(set);
+        let talk = talk_about(set, deal, notification());
+        set.now = time(86_400);
+        assert!(elapse(set, talk));
+        saved(set);
+        (talk, ticket(set).0)
     }
 
-    fn to_status(known: &mut Known, id: TicketId, status: Status) -> TicketPatched {
+    fn to_status(set: &mut WorkingSet, id: TicketId, status: Status) -> TicketPatched {
         let status = Some(status);
         patch_ticket(
-            known,
+            set,
             TicketPatch {
                 status,
                 ..ticket_wish(id)
@@ -180,172 +174,172 @@ mod tests {
         )
     }
 
-    fn to_owner(known: &mut Known, id: TicketId, owner: Option<&str>) -> TicketPatched {
+    fn to_owner(set: &mut WorkingSet, id: TicketId, owner: Option<&str>) -> TicketPatched {
         let owner_email = Some(owner.map(str::to_owned));
         let wish = TicketPatch {
             owner_email,
             ..ticket_wish(id)
         };
-        patch_ticket(known, wish)
+        patch_ticket(set, wish)
     }
 
     #[test]
     fn an_unanswered_conversation_is_handed_to_people_once() {
-        let known = &mut known();
-        let (talk_id, id) = handed(known);
-        let (_, opened) = ticket(known);
+        let set = &mut working_set();
+        let (talk_id, id) = handed(set);
+        let (_, opened) = ticket(set);
         assert_eq!(opened.conversation, Some(talk_id));
         assert_eq!((opened.status, opened.owner), (Status::Open, None));
-        let of = talk(known, talk_id);
+        let of = talk(set, talk_id);
         assert!(of.agent_type.is_some() && of.source.is_some());
         assert_eq!(opened.agent_type, of.agent_type);
         assert_eq!(opened.source, of.source);
         assert_eq!(opened.opened_at, time(86_400));
-        let now = talk(known, talk_id);
+        let now = talk(set, talk_id);
         assert_eq!(now.no_response_at, Some(time(86_400)));
         assert_eq!(now.transferred_at, Some(time(86_400)));
         // A timeout and a partner hand it over again: it is already handed over.
-        assert!(!elapse(known, talk_id));
+        assert!(!elapse(set, talk_id));
         let stage = Some(Stage::Transferred);
-        let deal = talk(known, talk_id).deal.expect("a deal");
+        let deal = talk(set, talk_id).deal.expect("a deal");
         change(
-            known,
+            set,
             DealPatch {
                 stage,
                 ..wish(deal)
             },
         );
-        assert_eq!(ticket(known).0, id);
-        assert!(known.dialogue.changed_tickets.is_empty());
-        assert!(known.dialogue.changed_conversations.is_empty());
+        assert_eq!(ticket(set).0, id);
+        assert!(set.dialogue.changed_tickets.is_empty());
+        assert!(set.dialogue.changed_conversations.is_empty());
     }
 
     #[test]
     fn a_timeout_hands_nothing_over_if_the_notification_forbade_it() {
-        let known = &mut known();
-        let deal = stored_deal(known);
+        let set = &mut working_set();
+        let deal = stored_deal(set);
         let mut quiet = notification();
         quiet.details.transfer = false;
-        let talk_id = talk_about(known, deal, quiet);
-        known.now = time(86_400);
-        assert!(elapse(known, talk_id));
-        assert!(known.dialogue.tickets.is_empty());
-        assert_eq!(talk(known, talk_id).transferred_at, None);
-        assert!(talk(known, talk_id).no_response_at.is_some());
+        let talk_id = talk_about(set, deal, quiet);
+        set.now = time(86_400);
+        assert!(elapse(set, talk_id));
+        assert!(set.dialogue.tickets.is_empty());
+        assert_eq!(talk(set, talk_id).transferred_at, None);
+        assert!(talk(set, talk_id).no_response_at.is_some());
     }
 
     #[test]
     fn a_ticket_is_claimed_and_released() {
-        let known = &mut known();
-        let (_, id) = handed(known);
-        assert_eq!(to_owner(known, id, Some(OLGA)), CHANGED);
-        assert_eq!(ticket(known).1.owner, Some(owner()));
-        assert_eq!(to_owner(known, id, Some(OLGA)), KEPT);
-        assert_eq!(to_owner(known, id, None), CHANGED);
-        assert_eq!(ticket(known).1.owner, None);
-        assert_eq!(known.dialogue.changed_tickets, [id]);
+        let set = &mut working_set();
+        let (_, id) = handed(set);
+        assert_eq!(to_owner(set, id, Some(OLGA)), CHANGED);
+        assert_eq!(ticket(set).1.owner, Some(owner()));
+        assert_eq!(to_owner(set, id, Some(OLGA)), KEPT);
+        assert_eq!(to_owner(set, id, None), CHANGED);
+        assert_eq!(ticket(set).1.owner, None);
+        assert_eq!(set.dialogue.changed_tickets, [id]);
     }
 
     #[test]
     fn a_patch_without_changes_or_with_unknown_names_leaves_no_trace() {
-        let known = &mut known();
-        let (_, id) = handed(known);
-        assert_eq!(patch_ticket(known, ticket_wish(id)), KEPT);
-        assert_eq!(to_status(known, id, Status::Open), KEPT);
-        assert_eq!(to_owner(known, id, None), KEPT);
+        let set = &mut working_set();
+        let (_, id) = handed(set);
+        assert_eq!(patch_ticket(set, ticket_wish(id)), KEPT);
+        assert_eq!(to_status(set, id, Status::Open), KEPT);
+        assert_eq!(to_owner(set, id, None), KEPT);
         let wrong = TicketPatch {
             status: Some(Status::Resolved),
             owner_email: Some(Some("nobody@example.com".to_owned())),
             ..ticket_wish(id)
         };
-        assert_eq!(patch_ticket(known, wrong), TicketPatched::NoOwner);
+        assert_eq!(patch_ticket(set, wrong), TicketPatched::NoOwner);
         let workspace = WorkspaceId(uuid::Uuid::from_u128(9));
         let elsewhere = TicketPatch {
             workspace,
             status: Some(Status::Resolved),
             ..ticket_wish(id)
         };
-        assert_eq!(patch_ticket(known, elsewhere), TicketPatched::NoTicket);
-        let unknown = TicketId::new(known.now);
+        assert_eq!(patch_ticket(set, elsewhere), TicketPatched::NoTicket);
+        let unknown = TicketId::new(set.now);
         assert_eq!(
-            to_status(known, unknown, Status::Open),
+            to_status(set, unknown, Status::Open),
             TicketPatched::NoTicket
         );
-        assert_eq!(ticket(known).1.status, Status::Open);
-        assert!(known.dialogue.changed_tickets.is_empty());
+        assert_eq!(ticket(set).1.status, Status::Open);
+        assert!(set.dialogue.changed_tickets.is_empty());
     }
 
     #[test]
     fn an_answered_ticket_keeps_its_first_answer_and_its_conversation_continues() {
-        let known = &mut known();
-        let (talk_id, id) = handed(known);
+        let set = &mut working_set();
+        let (talk_id, id) = handed(set);
         let answered = time(86_460);
-        known.now = answered;
-        assert_eq!(to_status(known, id, Status::Answered), CHANGED);
-        known.now = time(86_520);
-        assert_eq!(to_status(known, id, Status::Answered), KEPT);
-        assert_eq!(to_status(known, id, Status::Open), CHANGED);
-        assert_eq!(to_status(known, id, Status::Answered), CHANGED);
-        assert_eq!(ticket(known).1.answered_at, Some(answered));
-        assert_eq!(ticket(known).1.resolved_at, None);
-        assert_eq!(talk(known, talk_id).closed_at, None);
+        set.now = answered;
+        assert_eq!(to_status(set, id, Status::Answered), CHANGED);
+        set.now = time(86_520);
+        assert_eq!(to_status(set, id, Status::Answered), KEPT);
+        assert_eq!(to_status(set, id, Status::Open), CHANGED);
+        assert_eq!(to_status(set, id, Status::Answered), CHANGED);
+        assert_eq!(ticket(set).1.answered_at, Some(answered));
+        assert_eq!(ticket(set).1.resolved_at, None);
+        assert_eq!(talk(set, talk_id).closed_at, None);
     }
 
     #[test]
     fn a_resolved_ticket_ends_its_conversation() {
-        let known = &mut known();
-        let (talk_id, id) = handed(known);
-        assert_eq!(to_status(known, id, Status::Resolved), CHANGED);
-        assert_eq!(ticket(known).1.resolved_at, Some(known.now));
-        assert_eq!(talk(known, talk_id).closed_at, Some(known.now));
-        assert_eq!(known.dialogue.changed_conversations, [talk_id]);
-        assert!(known.dialogue.live_tickets.is_empty());
-        assert_eq!(to_status(known, id, Status::Resolved), KEPT);
+        let set = &mut working_set();
+        let (talk_id, id) = handed(set);
+        assert_eq!(to_status(set, id, Status::Resolved), CHANGED);
+        assert_eq!(ticket(set).1.resolved_at, Some(set.now));
+        assert_eq!(talk(set, talk_id).closed_at, Some(set.now));
+        assert_eq!(set.dialogue.changed_conversations, [talk_id]);
+        assert!(set.dialogue.live_tickets.is_empty());
+        assert_eq!(to_status(set, id, Status::Resolved), KEPT);
         // The next message begins a new one.
-        let next = notify(known, notification());
-        assert_ne!(message(known, next).conversation, talk_id);
+        let next = notify(set, notification());
+        assert_ne!(message(set, next).conversation, talk_id);
     }
 
     #[test]
     fn a_resolved_ticket_is_reopened_and_its_conversation_is_not() {
-        let known = &mut known();
-        let (talk_id, id) = handed(known);
-        to_status(known, id, Status::Resolved);
-        assert_eq!(to_status(known, id, Status::Open), CHANGED);
-        assert_eq!(ticket(known).1.resolved_at, None);
-        assert_eq!(known.dialogue.live_tickets.get(&talk_id), Some(&id));
-        assert!(talk(known, talk_id).closed_at.is_some());
-        assert_eq!(known.dialogue.changed_tickets, [id]);
+        let set = &mut working_set();
+        let (talk_id, id) = handed(set);
+        to_status(set, id, Status::Resolved);
+        assert_eq!(to_status(set, id, Status::Open), CHANGED);
+        assert_eq!(ticket(set).1.resolved_at, None);
+        assert_eq!(set.dialogue.live_tickets.get(&talk_id), Some(&id));
+        assert!(talk(set, talk_id).closed_at.is_some());
+        assert_eq!(set.dialogue.changed_tickets, [id]);
     }
 
     #[test]
     fn a_replaced_ticket_stays_resolved() {
-        let known = &mut known();
-        let deal = stored_deal(known);
-        let stage = |known: &mut Known, stage| {
+        let set = &mut working_set();
+        let deal = stored_deal(set);
+        let stage = |set: &mut WorkingSet, stage| {
             let stage = Some(stage);
             change(
-                known,
+                set,
                 DealPatch {
                     stage,
                     ..wish(deal)
                 },
             )
         };
-        stage(known, Stage::Transferred);
-        let (first, _) = ticket(known);
-        to_status(known, first, Status::Resolved);
-        stage(known, Stage::InService);
-        stage(known, Stage::Transferred);
-        let second = known.dialogue.live_deal_tickets[&deal];
+        stage(set, Stage::Transferred);
+        let (first, _) = ticket(set);
+        to_status(set, first, Status::Resolved);
+        stage(set, Stage::InService);
+        stage(set, Stage::Transferred);
+        let second = set.dialogue.live_deal_tickets[&deal];
         assert_ne!(first, second);
         for status in [Status::Open, Status::Answered] {
-            assert_eq!(to_status(known, first, status), TicketPatched::Superseded);
+            assert_eq!(to_status(set, first, status), TicketPatched::Superseded);
         }
         // Its owner may still change, and so may the other ticket.
-        assert_eq!(to_owner(known, first, Some(OLGA)), CHANGED);
-        assert_eq!(to_status(known, second, Status::Resolved), CHANGED);
-        assert_eq!(to_status(known, first, Status::Open), CHANGED);
-        assert_eq!(known.dialogue.live_deal_tickets[&deal], first);
+        assert_eq!(to_owner(set, first, Some(OLGA)), CHANGED);
+        assert_eq!(to_status(set, second, Status::Resolved), CHANGED);
+        assert_eq!(to_status(set, first, Status::Open), CHANGED);
+        assert_eq!(set.dialogue.live_deal_tickets[&deal], first);
     }
 }

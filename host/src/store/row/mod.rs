@@ -20,10 +20,10 @@ pub mod erase;
 pub mod export;
 pub mod fetches;
 pub mod keys;
-pub mod known;
 pub mod messages;
 pub mod plugins;
 pub mod products;
+pub mod working_set;
 
 use std::fmt;
 use std::str::FromStr;

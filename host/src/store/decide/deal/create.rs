@@ -5,31 +5,31 @@ use serde_json::{Value, json};
 
 use super::super::Deal;
 use super::super::conversation::{self, Opening};
-use super::super::known::Known;
 use super::super::notify;
 use super::super::people::{self, Said};
+use super::super::working_set::WorkingSet;
 use super::{Before, Changes, answered, heard_before, history};
 use crate::domain::deal::{Stage, Status};
 use crate::domain::id::ProductId;
 use crate::store::{CreatedDeal, DealCreated, NewDeal};
 
-pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
-    match heard_before(known, new.idempotency.as_ref()) {
+pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
+    match heard_before(set, new.idempotency.as_ref()) {
         Some(Before::Answered(answer)) => return DealCreated::Replayed(answer),
         Some(Before::Another) => return DealCreated::KeyReused,
         None => {}
     }
     let workspace = new.by.workspace;
-    let product = product_of(known, new);
+    let product = product_of(set, new);
     if product.is_none() && new.product.is_some() && !new.bypass_product_check {
-        return if names_two(known, new) {
+        return if names_two(set, new) {
             DealCreated::TwoProducts
         } else {
             DealCreated::NoProduct
         };
     }
-    let found = people::find(known, workspace, &new.contact_keys);
-    if new.message.is_some() && found.is_some_and(|id| people::is_banned(known, id)) {
+    let found = people::find(set, workspace, &new.contact_keys);
+    if new.message.is_some() && found.is_some_and(|id| people::is_banned(set, id)) {
         return DealCreated::Banned;
     }
     let phone = new.phone.as_ref().and_then(|phone| phone.e164.as_deref());
@@ -40,7 +40,7 @@ pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
         phone_number: phone,
         props: None,
     };
-    let contact = people::find_or_create(known, workspace, &said);
+    let contact = people::find_or_create(set, workspace, &said);
     let mut props = new.props.clone();
     if let (None, Some(reference)) = (product, &new.product) {
         let named = [
@@ -59,13 +59,13 @@ pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
     let agent = new
         .agent
         .or(of_message)
-        .or_else(|| known.first_agents.get(&workspace).copied());
+        .or_else(|| set.first_agents.get(&workspace).copied());
     let mut changes = Changes::default();
     let (status, stage) = (Status::Open, Stage::FIRST);
     changes.note("status", Value::Null, json!(status.as_str()));
     changes.note("stage_code", Value::Null, json!(stage.as_str()));
     changes.note("product_id", Value::Null, json!(product));
-    known.add_deal(
+    set.add_deal(
         new.id,
         Deal {
             agent,
@@ -78,7 +78,7 @@ pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
             ..Deal::new(workspace, contact)
         },
     );
-    history(known, workspace, new.id, new.by.changed_by(), changes.0);
+    history(set, workspace, new.id, new.by.changed_by(), changes.0);
     let mut created = CreatedDeal {
         id: new.id,
         begun: None,
@@ -92,10 +92,10 @@ pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
             transfer: message.transfer,
             special_instructions: message.special_instructions.as_deref(),
         };
-        let conversation = conversation::for_sending(known, &message.channel, &opening);
+        let conversation = conversation::for_sending(set, &message.channel, &opening);
         let place = (contact, conversation);
         notify::put(
-            known,
+            set,
             &message.channel,
             place,
             recipient,
@@ -105,23 +105,23 @@ pub fn create(known: &mut Known, new: &NewDeal) -> DealCreated {
         created.begun = Some((conversation, message.message.id));
     }
     let answer = (new.answer)(&created);
-    answered(known, new.idempotency.as_ref(), &answer);
+    answered(set, new.idempotency.as_ref(), &answer);
     DealCreated::Done(answer)
 }
 
 /// Returns the product that both ids name, or the one that is given.
-fn product_of(known: &Known, new: &NewDeal) -> Option<ProductId> {
+fn product_of(set: &WorkingSet, new: &NewDeal) -> Option<ProductId> {
     let workspace = new.by.workspace;
     let reference = new.product.as_ref()?;
     let by_external = |external_id: &String| {
         let key = (workspace, external_id.clone());
-        known.products.get(&key).copied()
+        set.products.get(&key).copied()
     };
     match (reference.id, &reference.external_id) {
         (None, None) => None,
         (None, Some(external_id)) => by_external(external_id),
         (Some(id), given) => {
-            let external_id = known.product_ids.get(&(workspace, id))?;
+            let external_id = set.product_ids.get(&(workspace, id))?;
             let agrees = given.as_ref().is_none_or(|given| given == external_id);
             agrees.then_some(id)
         }
@@ -129,7 +129,7 @@ fn product_of(known: &Known, new: &NewDeal) -> Option<ProductId> {
 }
 
 /// Returns whether each of the two ids names a product. They did not name the same one.
-fn names_two(known: &Known, new: &NewDeal) -> bool {
+fn names_two(set: &WorkingSet, new: &NewDeal) -> bool {
     let workspace = new.by.workspace;
     let Some((Some(id), Some(external_id))) = new
         .product
@@ -138,8 +138,8 @@ fn names_two(known: &Known, new: &NewDeal) -> bool {
     else {
         return false;
     };
-    known.product_ids.contains_key(&(workspace, id))
-        && known.products.contains_key(&(workspace, external_id))
+    set.product_ids.contains_key(&(workspace, id))
+        && set.products.contains_key(&(workspace, external_id))
 }
 
 #[cfg(test)]
@@ -188,58 +188,58 @@ mod tests {
 
     #[test]
     fn a_new_deal_belongs_to_its_partner_and_is_open() {
-        let known = &mut known();
-        known.first_agents.insert(by().workspace, channel().agent);
+        let set = &mut working_set();
+        set.first_agents.insert(by().workspace, channel().agent);
         let new = NewDeal {
             external_id: Some("crm-7".to_owned()),
             props: [("source".to_owned(), json!("crm"))].into_iter().collect(),
             ..new_deal()
         };
         let id = new.id;
-        let body = done(make(known, new));
+        let body = done(make(set, new));
         assert_eq!(body, json!({"id": id, "begun": null}));
-        let made = deal(known, id);
+        let made = deal(set, id);
         assert_eq!((made.status, made.stage), (Status::Open, Stage::FIRST));
         assert_eq!(made.partner, Some(by().partner));
         assert_eq!(made.agent, Some(channel().agent));
         assert_eq!(made.external_id.as_deref(), Some("crm-7"));
         assert_eq!(made.props["source"], json!("crm"));
-        let contact = &known.contacts[&made.person];
+        let contact = &set.contacts[&made.person];
         assert_eq!(contact.name.as_deref(), Some("Rita"));
-        assert_eq!(known.changed_deals, [id]);
-        assert_eq!(known.new_history.len(), 1);
-        assert!(known.dialogue.conversations.is_empty());
+        assert_eq!(set.changed_deals, [id]);
+        assert_eq!(set.new_history.len(), 1);
+        assert!(set.dialogue.conversations.is_empty());
     }
 
     #[test]
     fn a_deal_with_a_message_begins_a_conversation_that_the_worker_sends() {
-        let known = &mut known();
+        let set = &mut working_set();
         let mut new = with_message();
         new.props.insert("source".to_owned(), json!("crm"));
         let (id, sent) = (new.id, new.message.as_ref().map(|new| new.message.id));
         let sent = sent.expect("a message");
-        let DealCreated::Done(answer) = make(known, new) else {
+        let DealCreated::Done(answer) = make(set, new) else {
             panic!("not made");
         };
-        let begun = conversation(known, sent);
+        let begun = conversation(set, sent);
         assert_eq!(begun.deal, Some(id));
-        assert_eq!(begun.contact, deal(known, id).person);
+        assert_eq!(begun.contact, deal(set, id).person);
         assert_eq!(begun.source.as_deref(), Some("crm"));
         assert_eq!(begun.props["specialInstructions"], json!("be brief"));
         assert!(!begun.transfer);
-        let send = known.dialogue.live_send(sent).expect("it waits");
+        let send = set.dialogue.live_send(sent).expect("it waits");
         assert_eq!((send.lease, send.lease_until), (0, None));
         let created = CreatedDeal {
             id,
-            begun: Some((message(known, sent).conversation, sent)),
+            begun: Some((message(set, sent).conversation, sent)),
         };
         assert_eq!(answer, deal_answer(&created));
     }
 
     #[test]
     fn a_product_is_named_by_one_of_its_names_or_by_both() {
-        let known = &mut known();
-        stored_deal(known);
+        let set = &mut working_set();
+        stored_deal(set);
         for (id, external_id) in [
             (Some(product()), None),
             (None, Some("P-1")),
@@ -247,19 +247,19 @@ mod tests {
         ] {
             let new = of_product(id, external_id);
             let made = new.id;
-            done(make(known, new));
-            assert_eq!(deal(known, made).product, Some(product()));
-            assert!(deal(known, made).props.is_empty());
+            done(make(set, new));
+            assert_eq!(deal(set, made).product, Some(product()));
+            assert!(deal(set, made).props.is_empty());
         }
     }
 
     #[test]
     fn an_unknown_product_refuses_the_deal_unless_the_check_is_bypassed() {
-        let known = &mut known();
-        stored_deal(known);
+        let set = &mut working_set();
+        stored_deal(set);
         let other = ProductId(uuid::Uuid::from_u128(9));
         let key = (by().workspace, "P-2".to_owned());
-        known.products.insert(key, other);
+        set.products.insert(key, other);
         for (id, external_id, expect) in [
             (Some(product()), Some("P-2"), DealCreated::TwoProducts),
             (Some(product()), Some("P-3"), DealCreated::NoProduct),
@@ -271,69 +271,69 @@ mod tests {
             ),
         ] {
             let new = || of_product(id, external_id);
-            assert_eq!(make(known, new()), expect);
-            assert!(known.changed_deals.is_empty() && known.new_history.is_empty());
+            assert_eq!(make(set, new()), expect);
+            assert!(set.changed_deals.is_empty() && set.new_history.is_empty());
             let bypassing = NewDeal {
                 bypass_product_check: true,
                 ..new()
             };
             let made = bypassing.id;
-            done(make(known, bypassing));
-            let made = deal(known, made);
+            done(make(set, bypassing));
+            let made = deal(set, made);
             assert_eq!(made.product, None);
             let named = |key: &str| made.props.get(key).cloned();
             assert_eq!(named("productId"), id.map(|id| json!(id)));
             assert_eq!(named("productExternalId"), external_id.map(|id| json!(id)));
-            saved(known);
+            saved(set);
         }
     }
 
     #[test]
     fn a_contact_who_opted_out_gets_a_deal_and_no_message() {
-        let known = &mut known();
-        let id = stored_deal(known);
-        let person = deal(known, id).person;
-        people::ban(known, person, NOW);
-        saved(known);
-        assert_eq!(make(known, with_message()), DealCreated::Banned);
-        assert!(known.changed_deals.is_empty());
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        let person = deal(set, id).person;
+        people::ban(set, person, NOW);
+        saved(set);
+        assert_eq!(make(set, with_message()), DealCreated::Banned);
+        assert!(set.changed_deals.is_empty());
         let new = NewDeal {
             id: DealId::new(NOW),
             ..new_deal()
         };
-        done(make(known, new));
+        done(make(set, new));
     }
 
     #[test]
     fn a_repeated_request_gets_the_same_answer_and_creates_nothing() {
-        let known = &mut known();
+        let set = &mut working_set();
         let claimed = |fingerprint| NewDeal {
             id: DealId::new(NOW),
             idempotency: Some(claim("create-deal", fingerprint)),
             ..with_message()
         };
-        let DealCreated::Done(first) = make(known, claimed("a")) else {
+        let DealCreated::Done(first) = make(set, claimed("a")) else {
             panic!("not made");
         };
-        assert_eq!(make(known, claimed("a")), DealCreated::Replayed(first));
-        assert_eq!(make(known, claimed("b")), DealCreated::KeyReused);
-        assert_eq!((known.deals.len(), known.dialogue.sends.len()), (1, 1));
+        assert_eq!(make(set, claimed("a")), DealCreated::Replayed(first));
+        assert_eq!(make(set, claimed("b")), DealCreated::KeyReused);
+        assert_eq!((set.deals.len(), set.dialogue.sends.len()), (1, 1));
         // On another route the same key is a different one.
         let mut elsewhere = claimed("b");
         elsewhere.idempotency = Some(claim("elsewhere", "b"));
-        assert!(matches!(make(known, elsewhere), DealCreated::Done(_)));
+        assert!(matches!(make(set, elsewhere), DealCreated::Done(_)));
     }
 
     #[test]
     fn a_refusal_is_not_kept_under_its_key() {
-        let known = &mut known();
+        let set = &mut working_set();
         let new = || NewDeal {
             idempotency: Some(claim("create-deal", "a")),
             ..of_product(None, Some("P-1"))
         };
-        assert_eq!(make(known, new()), DealCreated::NoProduct);
+        assert_eq!(make(set, new()), DealCreated::NoProduct);
         let key = (by().workspace, "P-1".to_owned());
-        known.products.insert(key, product());
-        done(make(known, new()));
+        set.products.insert(key, product());
+        done(make(set, new()));
     }
 }

@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::super::known::{Known, NewLog};
+use super::super::working_set::{NewLog, WorkingSet};
 use super::{Before, Changes, answered, edited, heard_before, history, is_edited, own};
 use crate::domain::deal::{LOGS, LOGS_SHOWN};
 use crate::store::{CreatedDealLog, DealLogged, NewDealLog};
 
-pub fn log(known: &mut Known, new: &NewDealLog) -> DealLogged {
-    match heard_before(known, new.idempotency.as_ref()) {
+pub fn log(set: &mut WorkingSet, new: &NewDealLog) -> DealLogged {
+    match heard_before(set, new.idempotency.as_ref()) {
         Some(Before::Answered(answer)) => return DealLogged::Replayed(answer),
         Some(Before::Another) => return DealLogged::KeyReused,
         None => {}
     }
-    let now = known.now;
-    let Some(deal) = own(known, &new.by, new.deal) else {
+    let now = set.now;
+    let Some(deal) = own(set, &new.by, new.deal) else {
         return DealLogged::NoDeal;
     };
     let field = format!("props.{LOGS}");
@@ -32,17 +32,17 @@ pub fn log(known: &mut Known, new: &NewDealLog) -> DealLogged {
     logs.extend(older.into_iter().flatten().take(LOGS_SHOWN - 1).cloned());
     deal.props.insert(LOGS.to_owned(), Value::Array(logs));
     edited(deal, &field);
-    known.touch_deal(new.deal);
+    set.touch_deal(new.deal);
     let mut changes = Changes::default();
     changes.note("log", Value::Null, json!(new.id));
     history(
-        known,
+        set,
         new.by.workspace,
         new.deal,
         new.by.changed_by(),
         changes.0,
     );
-    known.new_logs.push(NewLog {
+    set.new_logs.push(NewLog {
         by: new.by,
         deal: new.deal,
         id: new.id,
@@ -56,7 +56,7 @@ pub fn log(known: &mut Known, new: &NewDealLog) -> DealLogged {
         deal: new.deal,
         created_at: now,
     });
-    answered(known, new.idempotency.as_ref(), &answer);
+    answered(set, new.idempotency.as_ref(), &answer);
     DealLogged::Done(answer)
 }
 
@@ -92,15 +92,15 @@ mod tests {
         }
     }
 
-    fn log(known: &mut Known, new: NewDealLog) -> DealLogged {
-        match decide(known, Write::LogDeal(Box::new(new))) {
+    fn log(set: &mut WorkingSet, new: NewDealLog) -> DealLogged {
+        match decide(set, Write::LogDeal(Box::new(new))) {
             Written::DealLogged(logged) => logged,
             other => panic!("no note: {other:?}"),
         }
     }
 
-    fn shown(known: &Known, id: DealId) -> Vec<&str> {
-        let logs = deal(known, id).props[LOGS].as_array().expect("a list");
+    fn shown(set: &WorkingSet, id: DealId) -> Vec<&str> {
+        let logs = deal(set, id).props[LOGS].as_array().expect("a list");
         logs.iter()
             .map(|log| log["subject"].as_str().expect("text"))
             .collect()
@@ -108,85 +108,85 @@ mod tests {
 
     #[test]
     fn a_note_is_kept_whole_and_shown_in_part() {
-        let known = &mut known();
-        let id = stored_deal(known);
+        let set = &mut working_set();
+        let id = stored_deal(set);
         let new = note(id, "sold");
         let note_id = new.id;
-        let DealLogged::Done(answer) = log(known, new) else {
+        let DealLogged::Done(answer) = log(set, new) else {
             panic!("not kept");
         };
         let created = CreatedDealLog {
             id: note_id,
             deal: id,
-            created_at: known.now,
+            created_at: set.now,
         };
         assert_eq!(answer, note_answer(&created));
         assert_eq!(
-            deal(known, id).props[LOGS],
+            deal(set, id).props[LOGS],
             json!([{
                 "id": note_id, "type": "success", "subject": "sold",
-                "metadata": {"salesPrice": "100.00"}, "createdAt": known.now
+                "metadata": {"salesPrice": "100.00"}, "createdAt": set.now
             }])
         );
-        assert_eq!(known.changed_deals, [id]);
-        assert_eq!(known.new_history.len(), 1);
-        let kept = &known.new_logs[0];
+        assert_eq!(set.changed_deals, [id]);
+        assert_eq!(set.new_history.len(), 1);
+        let kept = &set.new_logs[0];
         assert_eq!(kept.description.as_deref(), Some("all of it"));
         assert_eq!((kept.id, kept.deal), (note_id, id));
     }
 
     #[test]
     fn the_newest_five_are_shown_newest_first_and_all_are_kept() {
-        let known = &mut known();
-        let id = stored_deal(known);
+        let set = &mut working_set();
+        let id = stored_deal(set);
         for subject in ["1", "2", "3", "4", "5", "6"] {
-            log(known, note(id, subject));
+            log(set, note(id, subject));
         }
-        assert_eq!(shown(known, id), ["6", "5", "4", "3", "2"]);
-        assert_eq!(known.new_logs.len(), 6);
-        assert_eq!(known.changed_deals, [id]);
+        assert_eq!(shown(set, id), ["6", "5", "4", "3", "2"]);
+        assert_eq!(set.new_logs.len(), 6);
+        assert_eq!(set.changed_deals, [id]);
     }
 
     #[test]
     fn a_property_of_the_source_is_not_a_log_entry() {
-        let known = &mut known();
-        let id = stored_deal(known);
-        let deal = known.deals.get_mut(&id).expect("it is there");
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        let deal = set.deals.get_mut(&id).expect("it is there");
         let theirs = json!([{"subject": "theirs"}]);
         deal.props.insert(LOGS.to_owned(), theirs);
-        log(known, note(id, "ours"));
-        assert_eq!(shown(known, id), ["ours"]);
+        log(set, note(id, "ours"));
+        assert_eq!(shown(set, id), ["ours"]);
     }
 
     #[test]
     fn another_partners_deal_is_as_unknown_as_a_missing_one() {
-        let known = &mut known();
-        let id = stored_deal(known);
+        let set = &mut working_set();
+        let id = stored_deal(set);
         let other = uuid::Uuid::from_u128(9);
         let partner = PartnerId(other);
         let wrong = NewDealLog {
             by: ByPartner { partner, ..by() },
             ..note(id, "sold")
         };
-        assert_eq!(log(known, wrong), DealLogged::NoDeal);
+        assert_eq!(log(set, wrong), DealLogged::NoDeal);
         let wrong = note(DealId(other), "sold");
-        assert_eq!(log(known, wrong), DealLogged::NoDeal);
-        assert!(known.new_logs.is_empty() && known.changed_deals.is_empty());
+        assert_eq!(log(set, wrong), DealLogged::NoDeal);
+        assert!(set.new_logs.is_empty() && set.changed_deals.is_empty());
     }
 
     #[test]
     fn a_repeated_request_gets_the_same_answer_and_logs_nothing() {
-        let known = &mut known();
-        let id = stored_deal(known);
+        let set = &mut working_set();
+        let id = stored_deal(set);
         let claimed = |fingerprint| NewDealLog {
             idempotency: Some(claim("log-deal", fingerprint)),
             ..note(id, "sold")
         };
-        let DealLogged::Done(first) = log(known, claimed("a")) else {
+        let DealLogged::Done(first) = log(set, claimed("a")) else {
             panic!("not kept");
         };
-        assert_eq!(log(known, claimed("a")), DealLogged::Replayed(first));
-        assert_eq!(log(known, claimed("b")), DealLogged::KeyReused);
-        assert_eq!(known.new_logs.len(), 1);
+        assert_eq!(log(set, claimed("a")), DealLogged::Replayed(first));
+        assert_eq!(log(set, claimed("b")), DealLogged::KeyReused);
+        assert_eq!(set.new_logs.len(), 1);
     }
 }

@@ -14,14 +14,13 @@ pub use patch::patch;
 
 use super::Deal;
 use super::idempotency;
-use super::known::{Known, NewHistory};
+use super::working_set::{NewHistory, WorkingSet};
 use crate::domain::id::{DealId, WorkspaceId};
 use crate::store::{ByPartner, ChangedBy, FieldChange, IdempotencyClaim, Notified, StoredAnswer};
 
 /// Returns the deal if it exists and the partner may work on it.
-fn own<'a>(known: &'a mut Known, by: &ByPartner, id: DealId) -> Option<&'a mut Deal> {
-    known
-        .deals
+fn own<'a>(set: &'a mut WorkingSet, by: &ByPartner, id: DealId) -> Option<&'a mut Deal> {
+    set.deals
         .get_mut(&id)
         .filter(|deal| deal.workspace == by.workspace && deal.partner == Some(by.partner))
 }
@@ -32,8 +31,8 @@ enum Before {
 }
 
 /// Returns the earlier use of the request's key.
-fn heard_before(known: &Known, claim: Option<&IdempotencyClaim>) -> Option<Before> {
-    Some(match idempotency::found(known, claim?)? {
+fn heard_before(set: &WorkingSet, claim: Option<&IdempotencyClaim>) -> Option<Before> {
+    Some(match idempotency::found(set, claim?)? {
         Notified::Replayed(answer) => Before::Answered(answer),
         // On these routes a key is stored together with its answer, so no request is ever
         // running.
@@ -42,9 +41,9 @@ fn heard_before(known: &Known, claim: Option<&IdempotencyClaim>) -> Option<Befor
 }
 
 /// Stores the answer under the request's key, if it has one.
-fn answered(known: &mut Known, claim: Option<&IdempotencyClaim>, answer: &StoredAnswer) {
+fn answered(set: &mut WorkingSet, claim: Option<&IdempotencyClaim>, answer: &StoredAnswer) {
     if let Some(claim) = claim {
-        idempotency::keep(known, claim, None, Some(answer.clone()));
+        idempotency::keep(set, claim, None, Some(answer.clone()));
     }
 }
 
@@ -56,7 +55,7 @@ fn edited(deal: &mut Deal, field: &str) {
 }
 
 fn is_edited(deal: &Deal, field: &str) -> bool {
-    deal.edited.iter().any(|known| known == field)
+    deal.edited.iter().any(|set| set == field)
 }
 
 /// The changes of a deal, each field under its name in the export.
@@ -79,13 +78,13 @@ impl Changes {
 }
 
 pub(super) fn history(
-    known: &mut Known,
+    set: &mut WorkingSet,
     workspace: WorkspaceId,
     deal: DealId,
     by: ChangedBy,
     changes: Vec<FieldChange>,
 ) {
-    known.new_history.push(NewHistory {
+    set.new_history.push(NewHistory {
         workspace,
         deal,
         by,

@@ -23,10 +23,10 @@ pub async fn run(
         let named: Vec<WorkspaceId> = read_set.workspaces.union(&of_work).copied().collect();
         tx.name(&named).await?;
     }
-    let (mut known, locked) = load::all(tx, writes, read_set, locked).await?;
+    let (mut set, locked) = load::all(tx, writes, read_set, locked).await?;
     // Read after the locks are held, so that a time is not before the changes that it follows.
-    known.now = clock.now();
-    let written = decide::all(&mut known, writes)?;
-    save::all(tx, &known, &locked, writes).await?;
+    set.now = clock.now();
+    let written = decide::all(&mut set, writes)?;
+    save::all(tx, &set, &locked, writes).await?;
     Ok(written)
 }

@@ -10,7 +10,7 @@ use super::dialogue::Links;
 use super::ids;
 use crate::domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
 use crate::store::StoreError;
-use crate::store::decide::{Known, ReadSet, Ticket};
+use crate::store::decide::{ReadSet, Ticket, WorkingSet};
 use crate::store::row::Columns as _;
 use crate::store::sql::{Arg, Sql, Tx, args, sql};
 
@@ -40,7 +40,7 @@ static FIND: Sql = tickets_of!("workspace_id uuid, id uuid", "each as wanted", "
 /// Returns which of the named tickets exist, without a lock, to find what they lead to.
 pub async fn follow(
     tx: &mut Tx,
-    draft: &mut Known,
+    draft: &mut WorkingSet,
     read_set: &ReadSet,
 ) -> Result<BTreeSet<(WorkspaceId, TicketId)>, StoreError> {
     let named: Vec<(TicketId, Ticket)> = tx
@@ -130,11 +130,11 @@ impl By {
 /// Loads tickets, once their conversations and deals are locked.
 pub async fn tickets(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     links: &Links,
     read_set: &ReadSet,
 ) -> Result<(), StoreError> {
-    let mut conversations = read_set.handed_of(known);
+    let mut conversations = read_set.handed_of(set);
     conversations.extend(&links.handed);
     let mut deals = read_set.deal_talks.clone();
     deals.extend(&links.deals);
@@ -148,7 +148,7 @@ pub async fn tickets(
     for (workspace, deal) in deals {
         wanted.push(By::Deal(deal).row(workspace));
     }
-    for (workspace, deal) in read_set.trials_of(known) {
+    for (workspace, deal) in read_set.trials_of(set) {
         wanted.push(By::Trial(deal).row(workspace));
     }
     let found: Vec<(TicketId, Ticket)> = tx
@@ -157,7 +157,7 @@ pub async fn tickets(
         })
         .await?;
     for (id, ticket) in found {
-        known.dialogue.know_ticket(id, ticket);
+        set.dialogue.know_ticket(id, ticket);
     }
     Ok(())
 }

@@ -12,9 +12,9 @@ use crate::domain::id::{
 };
 use crate::domain::time::Micros;
 use crate::store::decide::{
-    Conversation, Known, Message, MessageError, ReadSet, Reference, ReferenceKey, Remembered,
+    Conversation, Message, MessageError, ReadSet, Reference, ReferenceKey, Remembered, WorkingSet,
 };
-use crate::store::row::{Columns as _, known};
+use crate::store::row::{Columns as _, working_set};
 use crate::store::sql::{Arg, Sql, Tx, args, sql};
 use crate::store::{IdempotencyKey, StoreError};
 
@@ -48,7 +48,7 @@ pub struct Links {
 }
 
 pub async fn follow(tx: &mut Tx, read_set: &ReadSet) -> Result<Links, StoreError> {
-    let mut draft = Known::default();
+    let mut draft = WorkingSet::default();
     let requests = requests(tx, &FIND_REQUESTS, &read_set.idempotency).await?;
     let references = references(tx, &FIND_REFERENCES, &read_set.references).await?;
     let mut links = Links {
@@ -76,17 +76,17 @@ pub async fn follow(tx: &mut Tx, read_set: &ReadSet) -> Result<Links, StoreError
 /// Locks rows whose keys come from outside: idempotency keys and channels' ids of messages.
 pub async fn names(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     locked: &mut Locked,
     links: &Links,
 ) -> Result<(), StoreError> {
     for (key, row) in requests(tx, &LOCK_REQUESTS, &links.requests).await? {
         locked.requests.insert(key.clone());
-        known.dialogue.idempotency.insert(key, row);
+        set.dialogue.idempotency.insert(key, row);
     }
     for (key, row) in references(tx, &LOCK_REFERENCES, &links.references).await? {
         locked.references.insert(key.clone());
-        known.dialogue.references.insert(key, row);
+        set.dialogue.references.insert(key, row);
     }
     Ok(())
 }
@@ -95,30 +95,30 @@ pub async fn names(
 /// already.
 pub async fn talks(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     locked: &Locked,
     links: &Links,
     read_set: &ReadSet,
 ) -> Result<(), StoreError> {
-    conversations(tx, known, links, read_set).await?;
-    messages(tx, known, &LOCK_MESSAGES, &links.messages).await?;
+    conversations(tx, set, links, read_set).await?;
+    messages(tx, set, &LOCK_MESSAGES, &links.messages).await?;
     let sending = links
         .messages
         .iter()
         .filter(|(_, id)| links.sends.contains(id));
     let sending: BTreeSet<_> = sending.copied().collect();
-    sends(tx, known, &sending).await?;
+    sends(tx, set, &sending).await?;
     let is_locked = |id: &MessageId| locked.work.contains_key(&(id.0, SEND));
-    let led_here = read_set.messages_of(known).is_subset(&links.wanted)
+    let led_here = read_set.messages_of(set).is_subset(&links.wanted)
         && read_set
-            .conversations_of(known)
+            .conversations_of(set)
             .is_subset(&links.conversations)
-        && read_set.contacts_of(known).is_subset(&links.contacts)
-        && known.dialogue.sends.keys().all(is_locked);
+        && read_set.contacts_of(set).is_subset(&links.contacts)
+        && set.dialogue.sends.keys().all(is_locked);
     if !led_here {
         return Err(StoreError::Contended);
     }
-    errors(tx, known, read_set).await
+    errors(tx, set, read_set).await
 }
 
 find_and_lock!(
@@ -152,7 +152,7 @@ async fn requests(
         })
         .collect();
     tx.rows_each(sql, &rows, |row| {
-        Ok((asked(&keys, row)?.clone(), known::remembered(row)?))
+        Ok((asked(&keys, row)?.clone(), working_set::remembered(row)?))
     })
     .await
 }
@@ -187,7 +187,7 @@ async fn references(
         })
         .collect();
     tx.rows_each(sql, &rows, |row| {
-        Ok((asked(&keys, row)?.clone(), known::reference(row)?))
+        Ok((asked(&keys, row)?.clone(), working_set::reference(row)?))
     })
     .await
 }
@@ -211,7 +211,7 @@ for update of m -- postgres"
 
 async fn messages(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     sql: &'static Sql,
     wanted: &BTreeSet<(WorkspaceId, MessageId)>,
 ) -> Result<(), StoreError> {
@@ -220,7 +220,7 @@ async fn messages(
             Ok((row.id("id")?, Message::read(row)?))
         })
         .await?;
-    known.dialogue.messages.extend(found);
+    set.dialogue.messages.extend(found);
     Ok(())
 }
 
@@ -248,17 +248,17 @@ cross join queue as q                             -- sqlite
 
 async fn sends(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     wanted: &BTreeSet<(WorkspaceId, MessageId)>,
 ) -> Result<(), StoreError> {
     let found = tx
         .rows_each(&SENDS, &ids(wanted), |row| {
             let id: MessageId = row.id("message_id")?;
-            Ok((id, known::send(row)?))
+            Ok((id, working_set::send(row)?))
         })
         .await?;
     for (id, send) in found {
-        known.dialogue.sends.insert(id, send);
+        set.dialogue.sends.insert(id, send);
     }
     Ok(())
 }
@@ -345,7 +345,7 @@ impl By {
 
 async fn conversations(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     links: &Links,
     read_set: &ReadSet,
 ) -> Result<(), StoreError> {
@@ -353,13 +353,13 @@ async fn conversations(
     for (workspace, id) in &links.conversations {
         wanted.push(By::Id(*id).row(*workspace));
     }
-    for (workspace, contact, agent) in read_set.talks_of(known) {
+    for (workspace, contact, agent) in read_set.talks_of(set) {
         wanted.push(By::Talk(contact, agent).row(workspace));
     }
     for (workspace, deal) in &read_set.deal_talks {
         wanted.push(By::Deal(*deal).row(*workspace));
     }
-    for (workspace, deal) in read_set.trials_of(known) {
+    for (workspace, deal) in read_set.trials_of(set) {
         wanted.push(By::Trial(deal).row(workspace));
     }
     let found: Vec<(ConversationId, Conversation)> = tx
@@ -368,7 +368,7 @@ async fn conversations(
         })
         .await?;
     for (id, conversation) in found {
-        known.dialogue.know_conversation(id, conversation);
+        set.dialogue.know_conversation(id, conversation);
     }
     Ok(())
 }
@@ -387,14 +387,14 @@ order by e.id -- postgres
 for update of e -- postgres
 ");
 
-async fn errors(tx: &mut Tx, known: &mut Known, read_set: &ReadSet) -> Result<(), StoreError> {
-    let wanted = read_set.errors_of(known);
+async fn errors(tx: &mut Tx, set: &mut WorkingSet, read_set: &ReadSet) -> Result<(), StoreError> {
+    let wanted = read_set.errors_of(set);
     let found: Vec<(MessageErrorId, MessageError)> = tx
         .rows_each(&ERRORS, &ids(&wanted), |row| {
             Ok((row.id("id")?, MessageError::read(row)?))
         })
         .await?;
-    known.dialogue.errors.extend(found);
+    set.dialogue.errors.extend(found);
     Ok(())
 }
 
@@ -416,8 +416,12 @@ cross join holds as h                             -- sqlite
 ");
 
 /// Loads the holds on messages to the contacts that the batch addresses.
-pub async fn holds(tx: &mut Tx, known: &mut Known, read_set: &ReadSet) -> Result<(), StoreError> {
-    let wanted = read_set.holds_of(known);
+pub async fn holds(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    read_set: &ReadSet,
+) -> Result<(), StoreError> {
+    let wanted = read_set.holds_of(set);
     let holds: Vec<&(ConnectionId, Option<ContactId>)> = wanted.iter().collect();
     let rows: Vec<_> = holds
         .iter()
@@ -431,7 +435,7 @@ pub async fn holds(tx: &mut Tx, known: &mut Known, read_set: &ReadSet) -> Result
             Ok((asked(&holds, row)?.clone(), row.time("until_at")?))
         })
         .await?;
-    known.dialogue.holds.extend(found);
+    set.dialogue.holds.extend(found);
     Ok(())
 }
 

@@ -12,10 +12,11 @@ use crate::domain::id::{
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::decide::{
-    Arriving, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Known, Places, Quarantined, ReadSet,
+    Arriving, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Places, Quarantined, ReadSet,
+    WorkingSet,
 };
 use crate::store::row::deliveries::item_status;
-use crate::store::row::{Columns as _, known};
+use crate::store::row::{Columns as _, working_set};
 use crate::store::schema;
 use crate::store::sql::{Arg, Sql, Tx, args, made, sql};
 
@@ -100,7 +101,7 @@ type Stretch = (WorkspaceId, DeliveryId, (u32, u32));
 /// Loads the deliveries whose work is locked, with their wanted items and fetches.
 pub async fn deliveries(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     locked: &Locked,
     places: &BTreeMap<DeliveryId, Places>,
 ) -> Result<(), StoreError> {
@@ -112,10 +113,10 @@ pub async fn deliveries(
     let found: Vec<(DeliveryId, Delivery)> = tx
         .rows_each(&DELIVERIES, &ids(&wanted), |row| {
             let id = row.id("id")?;
-            Ok((id, known::delivery(row, locked.lease(id, WHOLE))?))
+            Ok((id, working_set::delivery(row, locked.lease(id, WHOLE))?))
         })
         .await?;
-    known.deliveries.extend(found);
+    set.deliveries.extend(found);
     let stretches: BTreeSet<Stretch> = wanted
         .iter()
         .flat_map(|(workspace, id)| {
@@ -123,7 +124,7 @@ pub async fn deliveries(
             stretches.map(|stretch| (*workspace, *id, *stretch))
         })
         .collect();
-    items(tx, known, &stretches).await?;
+    items(tx, set, &stretches).await?;
     let found: Vec<(DeliveryId, u32, Fetch)> = tx
         .rows_each(&FETCHES, &in_stretches(&stretches), |row| {
             let id: DeliveryId = row.id("delivery_id")?;
@@ -132,29 +133,29 @@ pub async fn deliveries(
                 // Another host created it between the lock and this read, so it is not locked.
                 return Err(StoreError::Contended);
             }
-            let fetch = known::fetch(row, locked.lease(id, place(index)))?;
+            let fetch = working_set::fetch(row, locked.lease(id, place(index)))?;
             Ok((id, index, fetch))
         })
         .await?;
     for (id, index, fetch) in found {
-        known.fetches.insert((id, index), fetch);
+        set.fetches.insert((id, index), fetch);
     }
     Ok(())
 }
 
 async fn items(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     wanted: &BTreeSet<Stretch>,
 ) -> Result<(), StoreError> {
     let found: Vec<(DeliveryId, u32, Item)> = tx
         .rows_each(&ITEMS, &in_stretches(wanted), |row| {
             let id = row.id("delivery_id")?;
-            Ok((id, row.small("item")?, known::item(row)?))
+            Ok((id, row.small("item")?, working_set::item(row)?))
         })
         .await?;
     for (id, index, item) in found {
-        if let Some(delivery) = known.deliveries.get_mut(&id) {
+        if let Some(delivery) = set.deliveries.get_mut(&id) {
             delivery.items.insert(index, item);
         }
     }
@@ -177,29 +178,33 @@ fn in_stretches(wanted: &BTreeSet<Stretch>) -> Vec<[Arg<'static>; 4]> {
 
 /// Completes deliveries that are loaded in part: loads the items that own keys, and what must be
 /// known of the remaining items. Runs after the keys are loaded.
-pub async fn others(tx: &mut Tx, known: &mut Known, read_set: &ReadSet) -> Result<(), StoreError> {
-    let owners = read_set.owners(known).into_iter();
+pub async fn others(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    read_set: &ReadSet,
+) -> Result<(), StoreError> {
+    let owners = read_set.owners(set).into_iter();
     let owners: BTreeSet<Stretch> = owners
         .filter_map(|(id, place)| {
-            let workspace = known.deliveries.get(&id)?.workspace;
+            let workspace = set.deliveries.get(&id)?.workspace;
             Some((workspace, id, (place, place)))
         })
         .collect();
-    items(tx, known, &owners).await?;
-    let some = in_part(known, read_set, false);
+    items(tx, set, &owners).await?;
+    let some = in_part(set, read_set, false);
     let found: Vec<(DeliveryId, Option<u32>)> = tx
         .rows_each(&LAST_ITEMS, &ids(&some), |row| {
             Ok((row.id("delivery_id")?, row.number_if("last")?))
         })
         .await?;
     for (id, last) in found {
-        if let Some(delivery) = known.deliveries.get_mut(&id)
+        if let Some(delivery) = set.deliveries.get_mut(&id)
             && let Some(last) = last
         {
             delivery.reserve(last);
         }
     }
-    let some = in_part(known, read_set, true);
+    let some = in_part(set, read_set, true);
     let found: Vec<(DeliveryId, ItemStatus, u64, u32)> = tx
         .rows_each(&ALL_ITEMS, &ids(&some), |row| {
             let id = row.id("delivery_id")?;
@@ -208,7 +213,7 @@ pub async fn others(tx: &mut Tx, known: &mut Known, read_set: &ReadSet) -> Resul
         })
         .await?;
     for (id, status, count, last) in found {
-        if let Some(delivery) = known.deliveries.get_mut(&id) {
+        if let Some(delivery) = set.deliveries.get_mut(&id) {
             delivery.count_others(status, count);
             delivery.reserve(last);
         }
@@ -217,9 +222,13 @@ pub async fn others(tx: &mut Tx, known: &mut Known, read_set: &ReadSet) -> Resul
 }
 
 /// Returns the deliveries of which only some items are loaded, with their workspaces.
-fn in_part(known: &Known, read_set: &ReadSet, others: bool) -> BTreeSet<(WorkspaceId, DeliveryId)> {
+fn in_part(
+    set: &WorkingSet,
+    read_set: &ReadSet,
+    others: bool,
+) -> BTreeSet<(WorkspaceId, DeliveryId)> {
     let ids = read_set.in_part(others).into_iter();
-    ids.filter_map(|id| Some((known.deliveries.get(&id)?.workspace, id)))
+    ids.filter_map(|id| Some((set.deliveries.get(&id)?.workspace, id)))
         .collect()
 }
 
@@ -298,7 +307,7 @@ impl<'a> Key<'a> {
 /// key that was created in the meantime when it saves its own.
 pub async fn keys(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     locked: &mut Locked,
     read_set: &ReadSet,
 ) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
@@ -318,15 +327,15 @@ pub async fn keys(
             Key::Claimed(key) => {
                 let key = (*key).clone();
                 locked.claims.insert(key.clone());
-                known.claims.insert(key, known::claim(row)?);
+                set.claims.insert(key, working_set::claim(row)?);
             }
             Key::OfContact(key) => {
                 let contact = row.id("contact_id")?;
                 people.insert((key.0, contact));
-                known.contact_keys.insert((*key).clone(), contact);
+                set.contact_keys.insert((*key).clone(), contact);
             }
             Key::OfProduct(key) => {
-                known.products.insert((*key).clone(), row.id("product_id")?);
+                set.products.insert((*key).clone(), row.id("product_id")?);
             }
         }
         Ok(())
@@ -377,11 +386,11 @@ for update of d -- postgres
 /// Returns the contacts of all of them.
 pub async fn deals(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     read_set: &ReadSet,
     wanted: &BTreeSet<(WorkspaceId, DealId)>,
 ) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
-    let talks = read_set.talks_of(known);
+    let talks = read_set.talks_of(set);
     let talks: BTreeSet<_> = talks.iter().map(|(of, id, _)| (*of, *id)).collect();
     let mut rows = Vec::new();
     for (workspace, deal) in wanted {
@@ -404,10 +413,10 @@ pub async fn deals(
                 // newest.
                 return Err(StoreError::Contended);
             }
-            known.dialogue.newest_deals.insert(deal.person, id);
+            set.dialogue.newest_deals.insert(deal.person, id);
         }
         people.insert((deal.workspace, deal.person));
-        known.deals.insert(id, deal);
+        set.deals.insert(id, deal);
     }
     Ok(people)
 }
@@ -435,7 +444,7 @@ for update of c -- postgres
 
 pub async fn contacts(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     wanted: &BTreeSet<(WorkspaceId, ContactId)>,
 ) -> Result<(), StoreError> {
     let found: Vec<(ContactId, Contact)> = tx
@@ -447,7 +456,7 @@ pub async fn contacts(
         // A contact was erased after a key, a deal or a message led to it.
         return Err(StoreError::Contended);
     }
-    known.contacts.extend(found);
+    set.contacts.extend(found);
     Ok(())
 }
 
@@ -462,7 +471,7 @@ group by a.workspace_id");
 
 pub async fn first_agents(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     wanted: &BTreeSet<WorkspaceId>,
 ) -> Result<(), StoreError> {
     let rows: Vec<_> = wanted
@@ -474,7 +483,7 @@ pub async fn first_agents(
             Ok((row.id("workspace_id")?, AgentId(row.number("id")?)))
         })
         .await?;
-    known.first_agents.extend(found);
+    set.first_agents.extend(found);
     Ok(())
 }
 
@@ -490,7 +499,7 @@ join products as p -- postgres
 /// Loads products that partners name by their ids.
 pub async fn product_ids(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     wanted: &BTreeSet<(WorkspaceId, ProductId)>,
 ) -> Result<(), StoreError> {
     let found: Vec<((WorkspaceId, ProductId), String)> = tx
@@ -499,7 +508,7 @@ pub async fn product_ids(
             Ok((key, row.text("external_id")?))
         })
         .await?;
-    known.product_ids.extend(found);
+    set.product_ids.extend(found);
     Ok(())
 }
 
@@ -516,7 +525,7 @@ join owners as o -- postgres
 /// so an address that cannot be stored belongs to no owner.
 pub async fn owners(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     wanted: &BTreeSet<(WorkspaceId, String)>,
 ) -> Result<(), StoreError> {
     let rows: Vec<_> = wanted
@@ -529,7 +538,7 @@ pub async fn owners(
             Ok((key, row.id("id")?))
         })
         .await?;
-    known.owners.extend(found);
+    set.owners.extend(found);
     Ok(())
 }
 
@@ -578,7 +587,7 @@ order by q.connection_id, d.received_at, q.delivery_id");
 
 pub async fn quarantine(
     tx: &mut Tx,
-    known: &mut Known,
+    set: &mut WorkingSet,
     wanted: &BTreeMap<ConnectionId, Arriving>,
 ) -> Result<(), StoreError> {
     let rows: Vec<_> = wanted
@@ -595,11 +604,14 @@ pub async fn quarantine(
         .collect();
     let found: Vec<(ConnectionId, Quarantined)> = tx
         .rows_each(&QUARANTINE, &rows, |row| {
-            Ok((row.text_id("connection_id")?, known::quarantined(row)?))
+            Ok((
+                row.text_id("connection_id")?,
+                working_set::quarantined(row)?,
+            ))
         })
         .await?;
     for (connection, delivery) in found {
-        let quarantine = known.quarantine.entry(connection);
+        let quarantine = set.quarantine.entry(connection);
         quarantine.or_default().add(delivery);
     }
     Ok(())

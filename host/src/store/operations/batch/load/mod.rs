@@ -29,7 +29,7 @@ use uuid::Uuid;
 
 use crate::domain::id::{DealId, DeliveryId, WorkspaceId};
 use crate::domain::time::Micros;
-use crate::store::decide::{self, ClaimKey, Known, Places, ReadSet, ReferenceKey};
+use crate::store::decide::{self, ClaimKey, Places, ReadSet, ReferenceKey, WorkingSet};
 use crate::store::row::Columns as _;
 use crate::store::sql::{Arg, Row, Sql, Tx, args, sql};
 use crate::store::{IdempotencyKey, StoreError, Write};
@@ -166,18 +166,17 @@ pub async fn all(
     writes: &[Write],
     first: ReadSet,
     mut locked: Locked,
-) -> Result<(Known, Locked), StoreError> {
-    let mut known = Known::default();
-    leads::deliveries(tx, &mut known, &locked, &first.deliveries).await?;
+) -> Result<(WorkingSet, Locked), StoreError> {
+    let mut set = WorkingSet::default();
+    leads::deliveries(tx, &mut set, &locked, &first.deliveries).await?;
     let mut read_set = if locked.work.is_empty() {
         first
     } else {
-        decide::read_set(writes, |id| known.deliveries.get(&id))
+        decide::read_set(writes, |id| set.deliveries.get(&id))
     };
     // A fetch that ends releases its dedupe key.
     read_set.claims.extend(
-        known
-            .fetches
+        set.fetches
             .values()
             .filter_map(|fetch| Some((fetch.connection.clone(), fetch.dedupe_key.clone()?))),
     );
@@ -185,33 +184,33 @@ pub async fn all(
     let sends = links.sends.iter().map(|id| stretch(id.0, SEND, SEND));
     let sends: Vec<_> = sends.collect();
     lock_work(tx, &mut locked, &sends).await?;
-    let mut people = leads::keys(tx, &mut known, &mut locked, &read_set).await?;
-    leads::others(tx, &mut known, &read_set).await?;
-    dialogue::names(tx, &mut known, &mut locked, &links).await?;
-    let mut deals = deals_that_may_change(&known, &read_set);
+    let mut people = leads::keys(tx, &mut set, &mut locked, &read_set).await?;
+    leads::others(tx, &mut set, &read_set).await?;
+    dialogue::names(tx, &mut set, &mut locked, &links).await?;
+    let mut deals = deals_that_may_change(&set, &read_set);
     deals.extend(&links.deals);
-    people.extend(leads::deals(tx, &mut known, &read_set, &deals).await?);
+    people.extend(leads::deals(tx, &mut set, &read_set, &deals).await?);
     people.extend(&links.contacts);
-    leads::contacts(tx, &mut known, &people).await?;
-    dialogue::talks(tx, &mut known, &locked, &links, &read_set).await?;
-    desk::tickets(tx, &mut known, &links, &read_set).await?;
-    dialogue::holds(tx, &mut known, &read_set).await?;
-    leads::product_ids(tx, &mut known, &read_set.product_ids).await?;
-    leads::owners(tx, &mut known, &read_set.owners).await?;
-    leads::first_agents(tx, &mut known, &read_set.first_agents).await?;
-    leads::quarantine(tx, &mut known, &read_set.quarantine).await?;
-    Ok((known, locked))
+    leads::contacts(tx, &mut set, &people).await?;
+    dialogue::talks(tx, &mut set, &locked, &links, &read_set).await?;
+    desk::tickets(tx, &mut set, &links, &read_set).await?;
+    dialogue::holds(tx, &mut set, &read_set).await?;
+    leads::product_ids(tx, &mut set, &read_set.product_ids).await?;
+    leads::owners(tx, &mut set, &read_set.owners).await?;
+    leads::first_agents(tx, &mut set, &read_set.first_agents).await?;
+    leads::quarantine(tx, &mut set, &read_set.quarantine).await?;
+    Ok((set, locked))
 }
 
-fn deals_that_may_change(known: &Known, read_set: &ReadSet) -> BTreeSet<(WorkspaceId, DealId)> {
+fn deals_that_may_change(set: &WorkingSet, read_set: &ReadSet) -> BTreeSet<(WorkspaceId, DealId)> {
     let of_claims = read_set.deals_of_claims.iter().filter_map(|key| {
-        let claim = known.claims.get(key)?;
+        let claim = set.claims.get(key)?;
         Some((claim.workspace, claim.deal?))
     });
     let of_items = read_set
         .deals_of_deliveries
         .iter()
-        .filter_map(|id: &DeliveryId| known.deliveries.get(id))
+        .filter_map(|id: &DeliveryId| set.deliveries.get(id))
         .flat_map(|delivery| {
             let deals = delivery.items.values().filter_map(|item| item.deal);
             deals.map(|deal| (delivery.workspace, deal))

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use crate::domain::channel::Template;
 use crate::domain::id::{ConnectionId, ContactId};
 use crate::domain::time::Micros;
-use crate::store::decide::{Change, Known, Reference, ReferenceKey, Remembered, TemplateState};
+use crate::store::decide::{
+    Change, Reference, ReferenceKey, Remembered, TemplateState, WorkingSet,
+};
 use crate::store::operations::batch::load::Locked;
 use crate::store::operations::batch::load::dialogue::contact_of;
 use crate::store::row::Columns as _;
@@ -38,10 +40,10 @@ fn request_row<'a>(
 
 /// Sorted, because every host inserts them in this order.
 fn requests(
-    known: &Known,
+    set: &WorkingSet,
     which: impl Fn(&IdempotencyKey) -> bool,
 ) -> Result<Vec<[Arg<'_>; 8]>, StoreError> {
-    let changed = known.dialogue.idempotency.iter();
+    let changed = set.dialogue.idempotency.iter();
     let changed: BTreeMap<_, _> = changed
         .filter(|(key, row)| row.change != Change::None && which(key))
         .collect();
@@ -73,10 +75,10 @@ fn reference_row<'a>(
 
 /// Sorted, because every host inserts them in this order.
 fn references(
-    known: &Known,
+    set: &WorkingSet,
     which: impl Fn(&ReferenceKey) -> bool,
 ) -> Result<Vec<[Arg<'_>; 7]>, StoreError> {
-    let changed = known.dialogue.references.iter();
+    let changed = set.dialogue.references.iter();
     let changed: BTreeMap<_, _> = changed
         .filter(|(key, row)| row.change != Change::None && which(key))
         .collect();
@@ -87,33 +89,33 @@ fn references(
 }
 
 /// Inserts idempotency keys and channels' ids of messages that did not exist before.
-pub async fn new(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), StoreError> {
-    let rows = requests(known, |key| !locked.requests.contains(key))?;
+pub async fn new(tx: &mut Tx, set: &WorkingSet, locked: &Locked) -> Result<(), StoreError> {
+    let rows = requests(set, |key| !locked.requests.contains(key))?;
     let made = tx.run_each(&NEW_REQUESTS, &rows).await?;
     all_made(rows.len(), made)?;
-    let rows = references(known, |key| !locked.references.contains(key))?;
+    let rows = references(set, |key| !locked.references.contains(key))?;
     let made = tx.run_each(&NEW_REFERENCES, &rows).await?;
     all_made(rows.len(), made)
 }
 
 /// Saves changes of locked rows, and sends, which are new together with their messages.
-pub async fn changes(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), StoreError> {
-    let rows = requests(known, |key| locked.requests.contains(key))?;
+pub async fn changes(tx: &mut Tx, set: &WorkingSet, locked: &Locked) -> Result<(), StoreError> {
+    let rows = requests(set, |key| locked.requests.contains(key))?;
     tx.run_each(&CHANGED_REQUESTS, &rows).await?;
-    let rows = references(known, |key| locked.references.contains(key))?;
+    let rows = references(set, |key| locked.references.contains(key))?;
     tx.run_each(&CHANGED_REFERENCES, &rows).await?;
-    sends(tx, known).await?;
-    holds(tx, known).await?;
-    templates(tx, &known.dialogue.template_changes).await
+    sends(tx, set).await?;
+    holds(tx, set).await?;
+    templates(tx, &set.dialogue.template_changes).await
 }
 
 // The due time and the lease of a send are stored in the queue.
 static SENDS: Sql = made(|| schema::SENDS.insert(&[], Met::Changed(&["attempts", "until_at"])));
 static REMOVED_SENDS: Sql = made(|| schema::SENDS.remove());
 
-async fn sends(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+async fn sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
-    for (id, send) in &known.dialogue.sends {
+    for (id, send) in &set.dialogue.sends {
         match send.change {
             Change::None => {}
             Change::Removed => {
@@ -147,10 +149,10 @@ where true
 on conflict (connection_id, contact_id) do update
 set until_at = greatest(h.until_at, excluded.until_at)");
 
-async fn holds(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+async fn holds(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     // Sorted and deduplicated, because one statement must not change a row twice.
     let mut latest: BTreeMap<(&ConnectionId, Option<ContactId>), _> = BTreeMap::new();
-    for hold in &known.dialogue.new_holds {
+    for hold in &set.dialogue.new_holds {
         let row = latest
             .entry((&hold.connection, hold.contact))
             .or_insert((hold.workspace, hold.until));

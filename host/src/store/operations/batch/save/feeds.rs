@@ -12,17 +12,17 @@ use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::decide::{
-    Change, Contact, Conversation, Deal, Known, Message, MessageError, Ticket,
+    Change, Contact, Conversation, Deal, Message, MessageError, Ticket, WorkingSet,
 };
 use crate::store::fed::Fed;
 use crate::store::operations::stamp::{self, Stamps};
 use crate::store::sql::{Arg, Sql, Together, Tx, listed};
 
 /// Stamps and saves the changed rows. Rows of a kind are saved in the order in which they changed.
-pub async fn changed(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
-    let dialogue = &known.dialogue;
-    let contacts = rows(&known.changed_contacts, &known.contacts);
-    let deals = rows(&known.changed_deals, &known.deals);
+pub async fn changed(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let dialogue = &set.dialogue;
+    let contacts = rows(&set.changed_contacts, &set.contacts);
+    let deals = rows(&set.changed_deals, &set.deals);
     let conversations = rows(&dialogue.changed_conversations, &dialogue.conversations);
     let messages = rows(&dialogue.changed_messages, &dialogue.messages);
     let errors = rows(&dialogue.changed_errors, &dialogue.errors);
@@ -38,7 +38,7 @@ pub async fn changed(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
         return Ok(());
     }
     let mut stamps = stamp::allocate(tx, &changes).await?;
-    let now = known.now;
+    let now = set.now;
     let contacts = stamped(&mut stamps, contacts)?;
     let deals = stamped(&mut stamps, deals)?;
     people(tx, &split(now, &contacts)?, &split(now, &deals)?).await?;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{ConnectionId, DeliveryId};
-use crate::store::decide::{Change, Claim, ClaimKey, Delivery, Fetch, Item, Known};
+use crate::store::decide::{Change, Claim, ClaimKey, Delivery, Fetch, Item, WorkingSet};
 use crate::store::operations::batch::load::{Locked, place};
 use crate::store::schema::{self, Met};
 use crate::store::sql::{Arg, Json, Sql, Together, Tx, args, json, listed, made, sql};
@@ -34,8 +34,8 @@ fn claim_row<'a>((connection, key): &'a ClaimKey, claim: &'a Claim) -> [Arg<'a>;
 }
 
 /// Returns dedupe keys that were not claimed before.
-fn new_claims<'a>(known: &'a Known, locked: &Locked) -> Vec<[Arg<'a>; 8]> {
-    let new: BTreeMap<_, _> = known
+fn new_claims<'a>(set: &'a WorkingSet, locked: &Locked) -> Vec<[Arg<'a>; 8]> {
+    let new: BTreeMap<_, _> = set
         .claims
         .iter()
         .filter(|(key, claim)| is_written(claim.change) && !locked.claims.contains(*key))
@@ -46,10 +46,14 @@ fn new_claims<'a>(known: &'a Known, locked: &Locked) -> Vec<[Arg<'a>; 8]> {
 }
 
 /// Saves changes of locked dedupe keys.
-pub async fn changed_claims(tx: &mut Tx, known: &Known, locked: &Locked) -> Result<(), StoreError> {
+pub async fn changed_claims(
+    tx: &mut Tx,
+    set: &WorkingSet,
+    locked: &Locked,
+) -> Result<(), StoreError> {
     let (mut changed, mut removed) = (Vec::new(), Vec::new());
     for key in &locked.claims {
-        let Some(claim) = known.claims.get(key) else {
+        let Some(claim) = set.claims.get(key) else {
             continue;
         };
         match claim.change {
@@ -66,8 +70,8 @@ pub async fn changed_claims(tx: &mut Tx, known: &Known, locked: &Locked) -> Resu
 static CONTACT_KEYS: Sql = made(|| schema::CONTACT_KEYS.insert(&[], Met::Kept));
 static SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.insert(&[], Met::Kept));
 
-fn contact_keys(known: &Known) -> Vec<[Arg<'_>; 3]> {
-    let new: BTreeMap<_, _> = known
+fn contact_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
+    let new: BTreeMap<_, _> = set
         .new_contact_keys
         .iter()
         .map(|(workspace, key, contact)| ((*workspace, key), *contact))
@@ -77,9 +81,8 @@ fn contact_keys(known: &Known) -> Vec<[Arg<'_>; 3]> {
         .collect()
 }
 
-fn shared_keys(known: &Known) -> Vec<[Arg<'_>; 3]> {
-    known
-        .shared_keys
+fn shared_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
+    set.shared_keys
         .iter()
         .map(|(workspace_id, key, contact_id)| {
             args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
@@ -91,7 +94,7 @@ static NEW_DELIVERIES: Sql = made(|| schema::DELIVERIES.insert(&[], Met::Never))
 
 /// In the order of the writes, so that rows are stored in the order of arrival.
 fn new_deliveries<'a>(
-    known: &'a Known,
+    set: &'a WorkingSet,
     writes: &'a [Write],
 ) -> Result<Vec<[Arg<'a>; 18]>, StoreError> {
     let mut rows = Vec::new();
@@ -100,7 +103,7 @@ fn new_deliveries<'a>(
             continue;
         };
         let new = &acceptance.delivery;
-        let delivery = known.deliveries.get(&new.id);
+        let delivery = set.deliveries.get(&new.id);
         let Some(delivery) = delivery.filter(|delivery| delivery.brought_by == Some(at)) else {
             continue;
         };
@@ -140,9 +143,9 @@ from each
 where d.workspace_id = each.workspace_id
 and d.id = each.id");
 
-pub async fn changed_deliveries(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let mut rows = Vec::new();
-    for (id, delivery) in &known.deliveries {
+    for (id, delivery) in &set.deliveries {
         if delivery.change == Change::Changed {
             rows.push(args! {
                 workspace_id: delivery.workspace,
@@ -186,9 +189,9 @@ fn item_row<'a>(
     }
 }
 
-fn items(known: &Known, which: impl Fn(&Delivery, Change) -> bool) -> Vec<[Arg<'_>; 8]> {
+fn items(set: &WorkingSet, which: impl Fn(&Delivery, Change) -> bool) -> Vec<[Arg<'_>; 8]> {
     let mut rows = Vec::new();
-    for (id, delivery) in &known.deliveries {
+    for (id, delivery) in &set.deliveries {
         let items = delivery.items.iter();
         let some = items.filter(|(_, item)| which(delivery, item.change));
         rows.extend(some.map(|(index, item)| item_row(*id, delivery, *index, item)));
@@ -197,10 +200,10 @@ fn items(known: &Known, which: impl Fn(&Delivery, Change) -> bool) -> Vec<[Arg<'
 }
 
 /// Saves changed items of existing deliveries.
-pub async fn changed_items(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
-    let removed = items(known, |_, change| change == Change::Removed);
+pub async fn changed_items(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let removed = items(set, |_, change| change == Change::Removed);
     tx.run_each(&REMOVED_ITEMS, &removed).await?;
-    let written = items(known, |delivery, change| {
+    let written = items(set, |delivery, change| {
         delivery.change != Change::New && is_written(change)
     });
     tx.run_each(&ITEMS, &written).await?;
@@ -259,9 +262,9 @@ fn head(response: &HttpResponse) -> Result<Json, StoreError> {
     json(&(response.status, &response.headers))
 }
 
-pub async fn fetches(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+pub async fn fetches(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
-    for (key, fetch) in &known.fetches {
+    for (key, fetch) in &set.fetches {
         match fetch.change {
             Change::None => {}
             Change::Removed => removed.push(fetch_row(key, fetch)?),
@@ -289,8 +292,8 @@ set number = (select max(number) + 1 from answers), -- sqlite
   external_id = excluded.external_id, request = excluded.request,
   response_head = excluded.response_head, response_body = excluded.response_body");
 
-pub async fn answers(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
-    let rows = known
+pub async fn answers(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let rows = set
         .new_answers
         .iter()
         .map(|answer| {
@@ -319,9 +322,9 @@ from each
 where connections.id = each.id
 and connections.paused_at is null");
 
-pub async fn pauses(tx: &mut Tx, known: &Known) -> Result<(), StoreError> {
+pub async fn pauses(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let mut first: BTreeMap<&ConnectionId, _> = BTreeMap::new();
-    for (connection, pause) in &known.pauses {
+    for (connection, pause) in &set.pauses {
         first.entry(connection).or_insert(pause);
     }
     let rows: Vec<_> = first
@@ -340,15 +343,14 @@ static LOGS: Sql = made(|| schema::DEAL_LOGS.insert(&[], Met::Never));
 
 /// Returns the history of deals: who changed what. Every writer has locked the deal, so a deal's
 /// rows are in the order in which they were decided.
-fn history(known: &Known) -> Result<Vec<[Arg<'_>; 5]>, StoreError> {
-    known
-        .new_history
+fn history(set: &WorkingSet) -> Result<Vec<[Arg<'_>; 5]>, StoreError> {
+    set.new_history
         .iter()
         .map(|row| {
             Ok(args! {
                 workspace_id: row.workspace,
                 deal_id: row.deal,
-                at: known.now,
+                at: set.now,
                 who: json(&row.by)?,
                 changes: json(&row.changes)?,
             })
@@ -357,16 +359,15 @@ fn history(known: &Known) -> Result<Vec<[Arg<'_>; 5]>, StoreError> {
 }
 
 /// Returns partners' notes on deals.
-fn logs(known: &Known) -> Result<Vec<[Arg<'_>; 10]>, StoreError> {
-    known
-        .new_logs
+fn logs(set: &WorkingSet) -> Result<Vec<[Arg<'_>; 10]>, StoreError> {
+    set.new_logs
         .iter()
         .map(|row| {
             Ok(args! {
                 workspace_id: row.by.workspace,
                 id: row.id,
                 deal_id: row.deal,
-                created_at: known.now,
+                created_at: set.now,
                 partner_id: row.by.partner,
                 key_id: row.by.key,
                 kind: &row.kind,
@@ -399,20 +400,16 @@ static NEW: LazyLock<Together> = LazyLock::new(|| {
 /// Fails with [`StoreError::Contended`] if another host created one of the keys.
 pub async fn new(
     tx: &mut Tx,
-    known: &Known,
+    set: &WorkingSet,
     locked: &Locked,
     writes: &[Write],
 ) -> Result<(), StoreError> {
-    let (claims, keys, shared) = (
-        new_claims(known, locked),
-        contact_keys(known),
-        shared_keys(known),
-    );
-    let deliveries = new_deliveries(known, writes)?;
-    let items = items(known, |delivery, change| {
+    let (claims, keys, shared) = (new_claims(set, locked), contact_keys(set), shared_keys(set));
+    let deliveries = new_deliveries(set, writes)?;
+    let items = items(set, |delivery, change| {
         delivery.change == Change::New && is_written(change)
     });
-    let (history, logs) = (history(known)?, logs(known)?);
+    let (history, logs) = (history(set)?, logs(set)?);
     let rows = [
         listed(&claims),
         listed(&keys),

@@ -7,7 +7,7 @@ mod feeds;
 mod leads;
 mod queue;
 
-use crate::store::decide::Known;
+use crate::store::decide::WorkingSet;
 use crate::store::operations::batch::load::Locked;
 use crate::store::operations::sweep;
 use crate::store::sql::{Sql, Tx};
@@ -15,27 +15,27 @@ use crate::store::{StoreError, Write};
 
 pub async fn all(
     tx: &mut Tx,
-    known: &Known,
+    set: &WorkingSet,
     locked: &Locked,
     writes: &[Write],
 ) -> Result<(), StoreError> {
-    leads::new(tx, known, locked, writes).await?;
-    dialogue::new(tx, known, locked).await?;
+    leads::new(tx, set, locked, writes).await?;
+    dialogue::new(tx, set, locked).await?;
 
-    leads::changed_deliveries(tx, known).await?;
-    leads::changed_items(tx, known).await?;
-    leads::fetches(tx, known).await?;
-    queue::save(tx, known, locked, writes).await?;
-    leads::answers(tx, known).await?;
-    leads::changed_claims(tx, known, locked).await?;
-    dialogue::changes(tx, known, locked).await?;
-    leads::pauses(tx, known).await?;
+    leads::changed_deliveries(tx, set).await?;
+    leads::changed_items(tx, set).await?;
+    leads::fetches(tx, set).await?;
+    queue::save(tx, set, locked, writes).await?;
+    leads::answers(tx, set).await?;
+    leads::changed_claims(tx, set, locked).await?;
+    dialogue::changes(tx, set, locked).await?;
+    leads::pauses(tx, set).await?;
     // Last before the clocks: these rows are not locked in the order of the others, so nothing but
     // the clocks may be waited for while they are locked. Deliveries that another host evicts too,
     // or has claimed since they were loaded, are left to it. The quarantine then exceeds its bound
     // by that much until the next delivery arrives.
-    sweep::remove(tx, &known.evicted, known.now).await?;
-    feeds::changed(tx, known).await
+    sweep::remove(tx, &set.evicted, set.now).await?;
+    feeds::changed(tx, set).await
 }
 
 /// Checks the count of rows that another host may create too. A missing row was created by another

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::time::Micros;
-use crate::store::decide::{Change, Delivery, Known};
+use crate::store::decide::{Change, Delivery, WorkingSet};
 use crate::store::operations::batch::load::{Locked, SEND, WHOLE, place};
 use crate::store::schema::{self, Met};
 use crate::store::sql::{Arg, Sql, Tx, Value, args, made};
@@ -44,7 +44,7 @@ static IS_DONE: Sql = made(|| schema::QUEUE.remove());
 
 pub async fn save(
     tx: &mut Tx,
-    known: &Known,
+    set: &WorkingSet,
     locked: &Locked,
     writes: &[Write],
 ) -> Result<(), StoreError> {
@@ -53,7 +53,7 @@ pub async fn save(
         let work = locked.work.get(&(id, place))?;
         work.until.filter(|_| held)
     };
-    let deliveries: BTreeMap<_, _> = known.deliveries.iter().collect();
+    let deliveries: BTreeMap<_, _> = set.deliveries.iter().collect();
     for (id, delivery) in deliveries {
         if delivery.change == Change::None {
             continue;
@@ -83,7 +83,7 @@ pub async fn save(
             until_at: None::<Micros>,
         });
     }
-    let fetches: BTreeMap<_, _> = known.fetches.iter().collect();
+    let fetches: BTreeMap<_, _> = set.fetches.iter().collect();
     for ((id, index), fetch) in fetches {
         match fetch.change {
             Change::None => {}
@@ -103,7 +103,7 @@ pub async fn save(
             }),
         }
     }
-    let sends: BTreeMap<_, _> = known.dialogue.sends.iter().collect();
+    let sends: BTreeMap<_, _> = set.dialogue.sends.iter().collect();
     for (id, send) in sends {
         match send.change {
             Change::None => {}

@@ -44,7 +44,7 @@ impl Change {
 pub type ClaimKey = (ConnectionId, String);
 
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct WorkingSet {
     /// The time, read after the write lock was taken.
     pub now: Micros,
     pub deliveries: HashMap<DeliveryId, Delivery>,
@@ -292,7 +292,7 @@ pub struct Claim {
     pub change: Change,
 }
 
-impl Known {
+impl WorkingSet {
     /// Adds notes to a delivery, as far as there is room.
     pub fn note(&mut self, delivery: DeliveryId, notes: &[String]) {
         let Some(delivery) = self.deliveries.get_mut(&delivery) else {
