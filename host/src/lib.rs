@@ -2,7 +2,7 @@
 //! that is specific to a source or a channel runs as a WebAssembly component that can be
 //! replaced while the service runs; the stable part is here.
 //!
-//! Direction of imports: `cli -> app -> http -> pipeline -> core -> store, plugin, egress -> domain`.
+//! Direction of imports: `cli -> app -> http -> pipeline -> core -> telemetry -> store, plugin, egress -> domain`.
 
 pub mod admin_api;
 pub mod app;

@@ -983,3 +983,35 @@ pub const BREAKERS_KEPT: usize = 10_000;
 /// Items, phones, addresses and the like of one delivery that are normalised in place, in
 /// some hundred microseconds; more are normalised in slices on the plugins' threads.
 pub const NORMALISED_INLINE: usize = 64;
+
+/// Deliveries that a verification compares, unless the operator names another number.
+pub const VERIFY_DELIVERIES: u32 = 1_000;
+
+/// The most deliveries that an operator may name for a verification.
+pub const VERIFY_DELIVERIES_MOST: u32 = 10_000;
+
+/// Time of a verification, unless the operator names another. It ends with what was compared
+/// by then.
+pub const VERIFY_TIME: Duration = Duration::from_secs(30);
+
+/// The longest time that an operator may name for a verification.
+pub const VERIFY_LONGEST: Duration = Duration::from_secs(280);
+
+/// Deliveries that a verification holds in memory at once, each with its body.
+pub const VERIFY_AT_ONCE: usize = 2;
+
+/// Connections of which a verification takes deliveries. Each needs a few queries.
+pub const VERIFY_CONNECTIONS: usize = 200;
+
+/// Fields that a verification counts apart, in each kind of change. Sources choose the names of
+/// attributes.
+pub const VERIFY_FIELDS: usize = 200;
+
+/// Examples that a verification shows of each difference.
+pub const VERIFY_EXAMPLES: usize = 3;
+
+/// Words of a masked example.
+pub const VERIFY_EXAMPLE_WORDS: usize = 8;
+
+/// Characters of a word of a masked example.
+pub const VERIFY_EXAMPLE_CHARACTERS: usize = 24;

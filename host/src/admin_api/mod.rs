@@ -10,6 +10,7 @@ pub mod connections;
 pub mod contacts;
 pub mod deals;
 pub mod deliveries;
+pub mod error;
 pub mod etl;
 pub mod instances;
 pub mod keys;

@@ -78,7 +78,7 @@ fn reported() -> ObjectBuilder {
         .enum_values(Some(StatusRequest::WORDS))
 }
 
-/// The delivery as which a played event was taken in.
+/// The delivery as which a simulated event was taken in.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Played {
     pub delivery: DeliveryId,

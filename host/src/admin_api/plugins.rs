@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::status::HostView;
+use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::domain::plugin::{Digest, PluginKind, SecretDeclaration};
 use crate::domain::publisher::Publisher;
 use crate::domain::time::Micros;
@@ -156,7 +157,7 @@ pub struct CheckedPlugin {
     pub concerns: Vec<ConcernView>,
 }
 
-/// A change that an activation would bring and that nobody has accepted yet.
+/// A change that an activation would bring and that has not been accepted yet.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ConcernView {
     /// The word of `accept` that accepts it. Empty if it cannot be accepted.
@@ -209,4 +210,112 @@ pub struct RefusedActivation {
     /// The words that accept the concerns. A concern that cannot be accepted has none.
     pub accept: Vec<String>,
     pub concerns: Vec<ConcernView>,
+}
+
+/// The stored version to verify.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyRequest {
+    /// The digest of a stored version. Its first 8 or more characters are enough if they name
+    /// one version.
+    #[schema(min_length = 8)]
+    pub digest: String,
+}
+
+/// A version compared with the one that serves: both converted the same stored deliveries.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifiedPlugin {
+    pub name: String,
+    /// The candidate's version.
+    pub version: String,
+    /// The SHA-256 of the candidate.
+    pub digest: Digest,
+    /// The number of golden cases that the candidate carries and has passed.
+    pub golden: u32,
+    /// Null if no version of this name serves: then nothing was compared.
+    pub serving: Option<ServingVersion>,
+    /// Deliveries that were chosen: those that failed, and the newest of each connection and
+    /// outcome.
+    pub chosen: u64,
+    /// Connections that use the plugin.
+    pub connections: usize,
+    /// Connections of which no delivery was chosen, because there are too many.
+    pub connections_not_covered: usize,
+    /// Chosen deliveries without a body any more, after an erasure or by their age.
+    pub emptied: u64,
+    /// Chosen deliveries that the host could not convert just now.
+    pub not_tried: u64,
+    /// Chosen deliveries that were not reached in time.
+    pub not_reached: u64,
+    /// Deliveries that both versions converted, refused or failed on.
+    pub compared: u64,
+    /// Compared deliveries of which both versions make the same.
+    pub same: u64,
+    /// Leads that the serving version makes of the compared deliveries.
+    pub leads: u64,
+    /// Leads that the candidate makes of them.
+    pub candidate_leads: u64,
+    /// Deliveries that the serving version converts, and the candidate refuses or fails on.
+    pub newly_failing: DifferenceView,
+    /// Deliveries that the serving version refuses or fails on, and the candidate converts.
+    pub no_longer_failing: DifferenceView,
+    /// Leads that only the candidate makes.
+    pub appeared: DifferenceView,
+    /// Leads that only the serving version makes.
+    pub vanished: DifferenceView,
+    /// Items other than leads that appear, vanish or become another kind.
+    pub items: DifferenceView,
+    /// Differences of fields of leads and events, by field and change.
+    pub fields: Vec<FieldDifference>,
+    /// Milliseconds that it took.
+    pub took_ms: u64,
+}
+
+/// The version that serves.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ServingVersion {
+    pub version: String,
+    /// The SHA-256 of the component.
+    pub digest: Digest,
+}
+
+/// Differences in one field.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct FieldDifference {
+    /// `name`, `phone`, `email`, `externalId`, `listing`, another field of the lead, or the name
+    /// of one of its attributes.
+    pub field: String,
+    pub change: DifferenceKind,
+    #[serde(flatten)]
+    pub differences: DifferenceView,
+}
+
+words! {
+    /// What becomes of a field with the candidate.
+    DifferenceKind: "the change" {
+        Lost = "lost",
+        Gained = "gained",
+        Changed = "changed",
+    }
+}
+
+/// Differences of one kind.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct DifferenceView {
+    pub count: u64,
+    /// The first few of them.
+    pub examples: Vec<ExampleView>,
+}
+
+/// One difference. Its values are masked.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExampleView {
+    pub delivery_id: DeliveryId,
+    pub connection_id: ConnectionId,
+    /// With the version that serves. Null for no value.
+    pub before: Option<String>,
+    /// With the candidate. Null for no value.
+    pub after: Option<String>,
 }

@@ -13,14 +13,15 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
 use super::failure::Failure;
 use super::output::say_json;
 use super::table::safe;
+use crate::admin_api::error::AdminError;
 use crate::config::Config;
 use crate::domain::key::{KeyKind, PlainKey};
 
@@ -368,13 +369,10 @@ impl Client {
                 json: body,
             }));
         }
-        let message = ["error", "message"]
-            .iter()
-            .find_map(|name| body.get(name)?.as_str())
-            .map_or_else(
-                || format!("the service at {} answered {status}", self.address),
-                str::to_owned,
-            );
+        let message = AdminError::deserialize(&body).map_or_else(
+            |_| format!("the service at {} answered {status}", self.address),
+            |refusal| refusal.error,
+        );
         Ok(Err(Refusal {
             status,
             message,

@@ -87,7 +87,7 @@ enum Command {
     /// Show, run or rebuild the counts of analytics
     #[command(subcommand)]
     Etl(etl::Etl),
-    /// List messages, resolve one, or play a contact of the sandbox
+    /// List messages, resolve one, or simulate a contact of the sandbox
     Outbox(outbox::Outbox),
     /// Show the state of the running service and its backlog
     Status(status::Status),
@@ -97,7 +97,7 @@ enum Command {
     Migrate(migrate::Migrate),
     /// Print every key of the configuration with its default
     Config,
-    /// Print the OpenAPI 3.1 document of the gateway and the data API
+    /// Print the OpenAPI 3.1 document of the gateway and the data API, or of the admin API
     Openapi(openapi::Openapi),
     /// Compile a component; the service starts this for each new plugin
     #[command(hide = true)]

@@ -9,7 +9,7 @@ use crate::http::route::Surface;
 
 #[derive(clap::Args)]
 pub struct Openapi {
-    /// Print the JSON Schemas of rows instead, as one object keyed by name
+    /// Print the JSON Schemas of the data API's rows instead, as one object keyed by name
     #[arg(long)]
     rows: bool,
     /// Print the document of the admin API instead

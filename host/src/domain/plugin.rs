@@ -66,7 +66,7 @@ impl PluginKind {
     }
 
     /// Reads the kind from package and version: `leadhost:adapter@1.0.0`.
-    pub fn of_contract(contract: &str) -> Option<Self> {
+    pub fn from_contract(contract: &str) -> Option<Self> {
         let package = contract.split('@').next()?;
         match package.strip_prefix("leadhost:")? {
             "converter" => Some(Self::Converter),

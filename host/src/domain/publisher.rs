@@ -48,7 +48,7 @@ impl fmt::Debug for PublicKey {
 
 impl Publisher {
     /// The publisher of a component that was stored before publishers were recorded.
-    pub fn of_origin(origin: &str) -> Self {
+    pub fn from_origin(origin: &str) -> Self {
         if origin.ends_with(".wasm") {
             Self::Inbox
         } else {

@@ -17,6 +17,7 @@ use utoipa::ToSchema;
 use super::accept::weight;
 use super::request_id::RequestId;
 use super::response::{self, Reply};
+use crate::admin_api::error::AdminError;
 use crate::store::StoreError;
 
 /// The shape of an endpoint's errors.
@@ -304,7 +305,9 @@ impl ApiError {
                 message,
             }),
             Family::Data => serde_json::to_value(DataError { error: message }),
-            Family::Admin => serde_json::to_value(AdminError { error: message }),
+            Family::Admin => serde_json::to_value(AdminError {
+                error: message.to_owned(),
+            }),
         };
         body.expect("texts and numbers are JSON")
     }
@@ -400,13 +403,6 @@ pub struct NotificationError<'a> {
 /// An error of the data API.
 #[derive(Serialize, ToSchema)]
 pub struct DataError<'a> {
-    /// What is wrong, and how to make it right.
-    error: &'a str,
-}
-
-/// An error of the admin API. Some refusals have more fields.
-#[derive(Serialize, ToSchema)]
-pub struct AdminError<'a> {
     /// What is wrong, and how to make it right.
     error: &'a str,
 }

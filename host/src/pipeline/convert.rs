@@ -15,7 +15,7 @@ use crate::domain::plugin::{PluginDelivery, RanWith};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, Loaded};
+use crate::plugin::{Budget, Loaded, TRIAL_LANE};
 use crate::store::{ConversionResult, NewDelivery, NewItem};
 
 /// A completed conversion.
@@ -58,8 +58,8 @@ pub async fn convert(
         Ok(read) => read,
         Err(problem) => return Ok(refused(ran, problem)),
     };
-    // An operator's replay is not counted again.
-    if budget != Budget::Operator {
+    // An operator's replay and the trial of a version are not counted again.
+    if !matches!(budget, Budget::Operator | Budget::Trial) {
         live.content(&pipeline.core.metrics).conversion(&read.items);
     }
     Ok(Converted {
@@ -93,7 +93,7 @@ async fn leads(
     delivery: &NewDelivery,
     budget: Budget,
 ) -> Result<Result<Read, Problem>, ConvertError> {
-    let lane = live.connection.id.as_str();
+    let lane = lane(live, budget);
     let convert = pipeline
         .core
         .plugins
@@ -122,7 +122,9 @@ async fn leads(
     .await?;
     let mut notes = conversion.notes;
     let results = items.iter_mut().map(|item| &mut item.result);
-    greeting::add(pipeline, results, &mut notes).await?;
+    if budget != Budget::Trial {
+        greeting::add(pipeline, results, &mut notes).await?;
+    }
     props::note_left_out(items.iter().map(|item| &item.result), &mut notes);
     Ok(Ok(Read {
         items,
@@ -139,7 +141,7 @@ async fn events(
     delivery: &NewDelivery,
     budget: Budget,
 ) -> Result<Result<Read, Problem>, ConvertError> {
-    let lane = live.connection.id.as_str();
+    let lane = lane(live, budget);
     let ask = pipeline
         .core
         .plugins
@@ -154,7 +156,8 @@ async fn events(
         received_by: live,
     };
     let read = events::read(&routing, webhook.events, delivery.received_at).await?;
-    for channel in read.stale_templates {
+    let stale = read.stale_templates.into_iter();
+    for channel in stale.filter(|_| budget != Budget::Trial) {
         let task_app = Arc::clone(pipeline);
         // Runs in the background: the delivery does not wait for it.
         pipeline.core.spawn(async move {
@@ -168,6 +171,14 @@ async fn events(
         reply: webhook.reply,
         notes: webhook.notes,
     }))
+}
+
+/// Returns the lane that pays for a call.
+pub fn lane(live: &Live, budget: Budget) -> &str {
+    match budget {
+        Budget::Trial => TRIAL_LANE,
+        _ => live.connection.id.as_str(),
+    }
 }
 
 /// Returns a stored delivery as its converter gets it.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::connections::Live;
-use super::notify::Answer;
+use super::notify::{Answer, Wording};
 use super::props;
 use super::templates::{self, Misfit, TemplateError, wanted::TemplateUse};
 use crate::domain::contact;
@@ -38,8 +38,10 @@ pub struct Order {
     pub props: Map<String, Value>,
     pub message: Option<FirstMessage>,
     pub claim: Option<IdempotencyClaim>,
-    /// Composes the answer.
+    /// Words the answer.
     pub answer: fn(&CreatedDeal) -> StoredAnswer,
+    /// Words the answer if the template of the message cannot be used.
+    pub refusal: Wording,
 }
 
 /// The template message that begins the conversation of a new deal, and its instance.
@@ -93,7 +95,7 @@ pub async fn create(pipeline: &Arc<Pipeline>, mut order: Order) -> Result<Create
                 return Ok(before.unwrap_or(Created::Misfit(misfits)));
             }
             Err(error) => {
-                let answer = Answer::Template(error.to_string()).stored();
+                let answer = (order.refusal)(&Answer::Template(error.to_string()));
                 let before = heard_before(pipeline, order.claim, Some(answer.clone())).await?;
                 return Ok(before.unwrap_or(Created::Answer {
                     answer,

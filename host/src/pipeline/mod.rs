@@ -1,7 +1,7 @@
 //! The paths of leads and messages through the service. `intake` takes in deliveries, `notify`
 //! outgoing messages; `deals` applies partners' changes to deals, `worker` runs queued work,
 //! `fetch` completes pointers, `send` sends messages, `templates` follows the providers' template
-//! lists, `deploy` activates plugins, `fleet` coordinates hosts that share a store, `import`
+//! lists, `deploy` activates plugins, `verify` compares a version with the one that serves, `fleet` coordinates hosts that share a store, `import`
 //! imports catalogues, `catalogue` keeps product names in memory for searching, `rollup` keeps
 //! analytics counted, `redrive` and `replay` repeat conversions after an activation or for an
 //! operator, `erase` erases a person. The other modules are steps that these share.
@@ -45,6 +45,7 @@ pub mod sweep;
 pub mod templates;
 pub mod turns;
 pub mod unanswered;
+pub mod verify;
 mod versions;
 pub mod waiting;
 pub mod worker;

@@ -28,9 +28,6 @@ const CONTENT_WINDOW: Duration = Duration::from_mins(10);
 /// Longer ids are hashed into the key, because indexes have limits.
 const LONGEST_ID: usize = 512;
 
-/// Bound of a name in characters, as in the interface.
-const LONGEST_NAME: usize = 255;
-
 /// Returns the items of a delivery in the form for the store, each with its connection.
 ///
 /// # Errors
@@ -220,7 +217,11 @@ pub fn tidy_name(raw: &str) -> String {
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())
         .collect();
-    words.join(" ").chars().take(LONGEST_NAME).collect()
+    words
+        .join(" ")
+        .chars()
+        .take(limits::NAME_CHARACTERS)
+        .collect()
 }
 
 fn title(name: Option<&str>, phones: &[Phone], emails: &[String], lead: &Lead) -> Option<String> {
@@ -241,7 +242,10 @@ mod tests {
     #[test]
     fn a_name_is_one_line_of_bounded_length() {
         assert_eq!(tidy_name(" Ana\u{0}\n  Souza\t"), "Ana Souza");
-        assert_eq!(tidy_name(&"x".repeat(10_000)).chars().count(), LONGEST_NAME);
+        assert_eq!(
+            tidy_name(&"x".repeat(10_000)).chars().count(),
+            limits::NAME_CHARACTERS
+        );
     }
 
     #[test]

@@ -6,13 +6,15 @@
 //! settled, in that order; so an item without a key is found by its place. A pointer
 //! without a stored answer stays a pointer.
 
+use std::sync::Arc;
+
 use super::connections::ConnectionError;
 use super::versions::{self, VersionError};
-use super::{fetch, greeting, props};
+use super::{convert, fetch, greeting, props};
 use crate::domain::exchange::HttpResponse;
-use crate::domain::plugin::{Digest, PluginCompletion};
+use crate::domain::plugin::PluginCompletion;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, CallError};
+use crate::plugin::{Budget, CallError, Loaded};
 use crate::store::{
     ConversionResult, ItemResult, KeptAnswer, NewDelivery, NewFetch, NewItem, StoreError,
 };
@@ -63,6 +65,31 @@ pub async fn complete(
     let Some(digest) = result.ran.as_ref().map(|ran| ran.digest.clone()) else {
         return Ok(());
     };
+    let Some(first) = result.items.iter().find(|item| pointer(item).is_some()) else {
+        return Ok(());
+    };
+    let item = first.index;
+    let failed = |source| ReplayAnswerError::Completion { item, source };
+    let plugin = versions::loaded(pipeline, &digest)
+        .await
+        .map_err(|error| failed(error.into()))?
+        .ok_or_else(|| failed(CompletionError::NoPlugin))?;
+    complete_with(pipeline, &plugin, delivery, result, Budget::Operator).await
+}
+
+/// Like [`complete`], with this version. The trial of a version adds no greetings: they are the
+/// host's.
+///
+/// # Errors
+///
+/// [`ReplayAnswerError`] if an answer cannot be completed or the store fails.
+pub async fn complete_with(
+    pipeline: &Pipeline,
+    plugin: &Arc<Loaded>,
+    delivery: &NewDelivery,
+    result: &mut ConversionResult,
+    budget: Budget,
+) -> Result<(), ReplayAnswerError> {
     let mut after = 0;
     while result.items.iter().any(|item| pointer(item).is_some()) {
         let page = pipeline
@@ -81,11 +108,13 @@ pub async fn complete(
             };
             let item = result.items[at].index;
             let failed = |source| ReplayAnswerError::Completion { item, source };
-            let found = call(pipeline, delivery, &digest, fetch, answer.response).await;
+            let found = call(pipeline, delivery, plugin, fetch, answer.response, budget).await;
             let mut found = found.map_err(failed)?;
-            greeting::add(pipeline, found.iter_mut(), &mut result.notes)
-                .await
-                .map_err(|error| failed(error.into()))?;
+            if budget != Budget::Trial {
+                greeting::add(pipeline, found.iter_mut(), &mut result.notes)
+                    .await
+                    .map_err(|error| failed(error.into()))?;
+            }
             props::note_left_out(found.iter(), &mut result.notes);
             replace(&mut result.items, at, found);
         }
@@ -122,18 +151,16 @@ fn asked_for(items: &[NewItem], answer: &KeptAnswer) -> Option<usize> {
 async fn call(
     pipeline: &Pipeline,
     delivery: &NewDelivery,
-    digest: &Digest,
+    plugin: &Arc<Loaded>,
     fetch: &NewFetch,
     response: HttpResponse,
+    budget: Budget,
 ) -> Result<Vec<ItemResult>, CompletionError> {
     let live = pipeline
         .connections
         .get(&fetch.connection)
         .await?
         .ok_or(CompletionError::NoConnection)?;
-    let plugin = versions::loaded(pipeline, digest)
-        .await?
-        .ok_or(CompletionError::NoPlugin)?;
     let completion = PluginCompletion {
         delivery_id: delivery.id.to_string(),
         received_at: delivery.received_at.text(),
@@ -144,16 +171,16 @@ async fn call(
         hop: fetch.hop,
         response,
     };
-    let lane = live.connection.id.as_str();
+    let lane = convert::lane(&live, budget);
     let complete = pipeline
         .core
         .plugins
-        .complete(&plugin, lane, completion, Budget::Operator);
+        .complete(plugin, lane, completion, budget);
     let items = pipeline
         .core
         .metrics
         .plugins
-        .calling(&plugin, complete)
+        .calling(plugin, complete)
         .await?
         .map_err(|failure| CompletionError::Failed(failure.message))?;
     let now = pipeline.core.clock.now();

@@ -140,7 +140,7 @@ impl Breakers {
                     digest = of.short(),
                     connection = hint(lane),
                     function = function.name(),
-                    "circuit closed: the failing plugin version no longer serves"
+                    "circuit closed: the failing plugin version was replaced"
                 );
             }
             of != digest

@@ -120,7 +120,7 @@ impl Wasi {
     fn draw_checked(&mut self, count: u64) -> wasmtime::Result<Vec<u8>> {
         if count > limits::PLUGIN_RANDOM_BYTES {
             wasmtime::bail!(
-                "{count} random bytes were asked for; at most {} are given at once",
+                "{count} random bytes requested; at most {} are allowed in one call",
                 limits::PLUGIN_RANDOM_BYTES
             );
         }

@@ -31,7 +31,7 @@ impl PluginRecord {
     /// Returns the kind. `None`: a later version of the service, which knows more kinds, stored
     /// it.
     pub fn kind(&self) -> Option<PluginKind> {
-        PluginKind::of_contract(&self.contract)
+        PluginKind::from_contract(&self.contract)
     }
 }
 

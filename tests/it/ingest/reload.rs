@@ -175,7 +175,7 @@ async fn a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothi
     let ran = host.delivery(&answer).await.summary.ran;
     assert_eq!(ran.expect("it ran").digest, Digest::compute(&good));
 
-    let accept = Accept::of(["weaker-checks"]).unwrap();
+    let accept = Accept::parse(["weaker-checks"]).unwrap();
     let accepted = deploy::upload(
         &host.app.pipeline,
         weaker.clone(),

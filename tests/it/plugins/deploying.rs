@@ -24,7 +24,7 @@ fn version(version: &str) -> AdapterVariant<'_> {
 }
 
 async fn activate(host: &Host, wasm: Vec<u8>, accept: &[&str]) -> Result<(), DeployError> {
-    let accept = Accept::of(accept).expect("known words");
+    let accept = Accept::parse(accept).expect("known words");
     deploy::upload(&host.app.pipeline, wasm, "upload", true, &accept)
         .await
         .map(drop)
@@ -74,7 +74,7 @@ async fn a_rollback_changes_the_kind_of_no_name_that_is_used(on: On) {
         ..version("0.1.0")
     };
     activate(&host, adapter.component(), &[]).await.unwrap();
-    let all = Accept::of(["all"]).expect("a known word");
+    let all = Accept::parse(["all"]).expect("a known word");
     deploy::upload(
         &host.app.pipeline,
         guests::misbehave(),

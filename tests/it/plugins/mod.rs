@@ -14,6 +14,7 @@ mod refusals;
 mod schemas;
 mod swaps;
 mod trials;
+mod verify;
 mod wasi;
 
 use std::ffi::OsString;

@@ -65,7 +65,7 @@ async fn activate(
     origin: impl Into<Origin>,
     accept: &[&str],
 ) -> Result<(), DeployError> {
-    let accept = Accept::of(accept).expect("known words");
+    let accept = Accept::parse(accept).expect("known words");
     deploy::upload(&host.app.pipeline, wasm, origin, true, &accept)
         .await
         .map(drop)

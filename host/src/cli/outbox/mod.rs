@@ -44,7 +44,7 @@ impl Outbox {
     }
 }
 
-/// Prints the result of a played webhook.
+/// Prints the result of a simulated webhook.
 fn played(answer: &Played) {
     say(&format!(
         "Received as delivery {}: {}.",

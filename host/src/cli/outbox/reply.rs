@@ -1,4 +1,4 @@
-//! `leadhost outbox reply`: plays a contact of the sandbox.
+//! `leadhost outbox reply`: simulates a contact of the sandbox.
 
 use clap::Args;
 

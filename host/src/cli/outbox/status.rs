@@ -1,4 +1,4 @@
-//! `leadhost outbox status`: plays a status webhook of the sandbox's provider.
+//! `leadhost outbox status`: simulates a status webhook of the sandbox's provider.
 
 use clap::Args;
 

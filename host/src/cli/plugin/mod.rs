@@ -8,6 +8,7 @@ mod pack;
 mod rollback;
 mod sign;
 mod signing_key;
+mod verify;
 
 use std::path::Path;
 
@@ -25,6 +26,8 @@ pub enum Plugin {
     List(list::List),
     /// Try a component as an activation would, and change nothing
     Check(check::Check),
+    /// Compare a component with the version that serves, on stored deliveries, and change nothing
+    Verify(verify::Verify),
     /// Activate a component: a file, or NAME@DIGEST of a stored one
     Activate(activate::Activate),
     /// Activate the previous version again
@@ -42,6 +45,7 @@ impl Plugin {
         match self {
             Self::List(command) => block_on(command.run()),
             Self::Check(command) => block_on(command.run()),
+            Self::Verify(command) => block_on(command.run()),
             Self::Activate(command) => block_on(command.run()),
             Self::Rollback(command) => block_on(command.run()),
             Self::Pack(command) => command.run(),

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
+use crate::http::endpoints::notifications::answer::NotificationAnswer;
 use crate::http::endpoints::notifications::schema;
 use crate::http::error::Family;
 use crate::http::route::Access;
 use crate::http::terms::{named, pattern};
 use crate::limits;
-use crate::pipeline::notify::NotificationAnswer;
 
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     for (name, written) in schema::formats() {

@@ -34,8 +34,9 @@ pub use self::fit::Fit;
 use self::operation::Operation;
 pub use self::rows::rows;
 use self::schemas::Schemas;
-use super::error::{AdminError, DataError, Family, GatewayError, NotificationError, Problem};
+use super::error::{DataError, Family, GatewayError, NotificationError, Problem};
 use super::route::Surface;
+use crate::admin_api::error::AdminError;
 use crate::limits;
 
 /// Returns the document of a surface.
@@ -52,18 +53,26 @@ pub fn document(surface: Surface) -> Value {
     schemas.answer::<GatewayError<'_>>();
     schemas.answer::<NotificationError<'_>>();
     schemas.answer::<DataError<'_>>();
-    schemas.answer::<AdminError<'_>>();
+    schemas.answer::<AdminError>();
     schemas.answer::<Problem<'_>>();
-    let (title, about) = match surface {
-        Surface::Admin => ("Leadhost admin API", format!("{ABOUT_ADMIN}\n\n{ABOUT}")),
-        Surface::Gateway | Surface::Data | Surface::Both => ("Leadhost", ABOUT.to_owned()),
+    let (title, summary, about) = match surface {
+        Surface::Admin => (
+            "Leadhost admin API",
+            "What operators do with the service.",
+            format!("{ABOUT_ADMIN}\n\n{ABOUT}"),
+        ),
+        Surface::Gateway | Surface::Data | Surface::Both => (
+            "Leadhost",
+            "Takes leads from any source and sends template messages over any channel.",
+            format!("{ABOUT_LEADS}\n\n{ABOUT}"),
+        ),
     };
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
             "title": title,
             "version": "1.0.0",
-            "summary": "Takes leads from any source and sends template messages over any channel.",
+            "summary": summary,
             "description": about,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
@@ -154,9 +163,10 @@ What operators do: the `leadhost` command uses these operations. The address is 
 It answers requests whose Host header is an IP address, `localhost` or the configured name, and refuses others with 403. \
 A request that is refused names the reason in `error`; some refusals have more fields, which the operation describes.";
 
-const ABOUT: &str = "\
-Leads come in as their sources send them, template messages go out, and a workspace's data is read in pages.
+const ABOUT_LEADS: &str = "\
+Leads come in as their sources send them, template messages go out, and a workspace's data is read in pages.";
 
+const ABOUT: &str = "\
 Texts are UTF-8 and never contain U+0000. Ids are opaque strings. Times are UTC with microseconds (six digits). \
 Fields may be added to any object: ignore those that you do not know. Unknown query parameters are ignored.
 

@@ -15,6 +15,10 @@ pub enum AdminRoute<'a> {
     ListPlugins,
     UploadPlugin,
     CheckPlugin,
+    VerifyUpload,
+    VerifyPlugin {
+        name: &'a str,
+    },
     ActivatePlugin {
         name: &'a str,
     },
@@ -97,6 +101,8 @@ impl<'a> AdminRoute<'a> {
             ("GET", ["plugins"]) => Self::ListPlugins,
             ("POST", ["plugins"]) => Self::UploadPlugin,
             ("POST", ["plugins", "check"]) => Self::CheckPlugin,
+            ("POST", ["plugins", "verify"]) => Self::VerifyUpload,
+            ("POST", ["plugins", name, "verify"]) => Self::VerifyPlugin { name },
             ("POST", ["plugins", name, "activate"]) => Self::ActivatePlugin { name },
             ("POST", ["plugins", name, "rollback"]) => Self::RollBackPlugin { name },
             ("GET", ["deliveries"]) => Self::ListDeliveries,
@@ -157,6 +163,8 @@ impl<'a> AdminRoute<'a> {
             Self::ListPlugins => "admin-list-plugins",
             Self::UploadPlugin => "admin-upload-plugin",
             Self::CheckPlugin => "admin-check-plugin",
+            Self::VerifyUpload => "admin-verify-upload",
+            Self::VerifyPlugin { .. } => "admin-verify-plugin",
             Self::ActivatePlugin { .. } => "admin-activate-plugin",
             Self::RollBackPlugin { .. } => "admin-roll-back-plugin",
             Self::ListDeliveries => "admin-list-deliveries",

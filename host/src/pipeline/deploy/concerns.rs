@@ -36,7 +36,7 @@ impl Accept {
     /// # Errors
     ///
     /// The first unknown word.
-    pub fn of<I: IntoIterator<Item = S>, S: AsRef<str>>(words: I) -> Result<Self, String> {
+    pub fn parse<I: IntoIterator<Item = S>, S: AsRef<str>>(words: I) -> Result<Self, String> {
         words
             .into_iter()
             .map(|word| {

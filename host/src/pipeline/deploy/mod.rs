@@ -8,11 +8,13 @@
 
 mod concerns;
 mod take_in;
+pub mod verify;
 
 use std::sync::Arc;
 
 pub use concerns::{Accept, Concern};
 pub use take_in::{take_in, watch_inbox};
+pub use verify::Verified;
 
 use super::fleet::{self, Behind, FleetError};
 use super::redrive;
@@ -95,7 +97,7 @@ impl From<&str> for Origin {
     fn from(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            publisher: Publisher::of_origin(name),
+            publisher: Publisher::from_origin(name),
         }
     }
 }

@@ -9,7 +9,7 @@
 
 mod answer;
 
-pub use answer::{Answer, NotificationAnswer};
+pub use answer::{Answer, Cause};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +33,9 @@ use crate::store::{
 };
 use crate::telemetry;
 
+/// Words an outcome as the answer that the partner gets and repeats get.
+pub type Wording = fn(&Answer) -> StoredAnswer;
+
 /// A checked request with its instance.
 pub struct Request {
     pub live: Arc<Live>,
@@ -43,6 +46,8 @@ pub struct Request {
     pub claim: Option<IdempotencyClaim>,
     /// When the request arrived.
     pub received: Instant,
+    /// Words the answer, which is stored under the idempotency key.
+    pub word: Wording,
 }
 
 /// The partner's answer to a notification.
@@ -103,7 +108,7 @@ async fn without_a_message(
     request: &Request,
     answer: &Answer,
 ) -> Result<Told, StoreError> {
-    let stored = answer.stored();
+    let stored = (request.word)(answer);
     let before = told_before(pipeline, request, Some(stored.clone())).await?;
     Ok(before.unwrap_or(Told::Answer {
         answer: stored,
@@ -123,7 +128,7 @@ async fn told_before(
     };
     let write = Write::Remember(Box::new(Remembered { claim, answer }));
     Ok(match pipeline.core.writer.submit(write).await? {
-        Written::Remembered(Some(found)) => again(pipeline, found),
+        Written::Remembered(Some(found)) => again(pipeline, found, request.word),
         _ => None,
     })
 }
@@ -176,11 +181,12 @@ async fn store(
         state,
     } = found
     else {
-        return Ok(again(pipeline, found).unwrap_or(Told::Running));
+        return Ok(again(pipeline, found, request.word).unwrap_or(Told::Running));
     };
     let stored = Stored {
         conversation,
         message,
+        word: request.word,
     };
     if state != State::Sending {
         pipeline
@@ -218,6 +224,7 @@ async fn store(
 struct Stored {
     conversation: ConversationId,
     message: MessageId,
+    word: Wording,
 }
 
 impl Stored {
@@ -228,7 +235,7 @@ impl Stored {
             state,
         };
         Told::Answer {
-            answer: answer.stored(),
+            answer: (self.word)(&answer),
             replayed: false,
         }
     }
@@ -253,7 +260,7 @@ async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> T
     let task = {
         let (pipeline, is_told) = (Arc::clone(pipeline), Arc::clone(&is_told));
         async move {
-            let answer = send_and_settle(&pipeline, &call, &is_told).await;
+            let answer = send_and_settle(&pipeline, &call, stored.word, &is_told).await;
             // This fails if the partner was answered already.
             let _ = tell.send(answer);
         }
@@ -285,6 +292,7 @@ async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> T
 async fn send_and_settle(
     pipeline: &Arc<Pipeline>,
     call: &Call,
+    word: Wording,
     is_told: &AtomicBool,
 ) -> StoredAnswer {
     let outgoing = &call.outgoing;
@@ -300,7 +308,7 @@ async fn send_and_settle(
             state: State::Sending,
         }
     };
-    let kept = call.key.clone().map(|key| (key, answer.stored()));
+    let kept = call.key.clone().map(|key| (key, word(&answer)));
     let settled = send::settle(pipeline, outgoing, &said, kept).await;
     let answer = match answer {
         // The lease was lost, and its next holder cannot know that nothing was sent.
@@ -324,11 +332,11 @@ async fn send_and_settle(
         let host = call.received.elapsed().saturating_sub(provider);
         pipeline.core.metrics.messaging.notified(host.as_secs_f64());
     }
-    answer.stored()
+    word(&answer)
 }
 
 /// Returns the answer to a repeated request, or `None` for a first one.
-fn again(pipeline: &Pipeline, found: Notified) -> Option<Told> {
+fn again(pipeline: &Pipeline, found: Notified, word: Wording) -> Option<Told> {
     let (told, outcome) = match found {
         Notified::Stored { .. } => return None,
         Notified::Banned => (Told::Banned, telemetry::Notified::Banned),
@@ -347,7 +355,7 @@ fn again(pipeline: &Pipeline, found: Notified) -> Option<Told> {
             alive: false,
         } => {
             // The host of the first request is gone: the answer follows from the message's state.
-            let answer = Answer::of_state(conversation, message, state).stored();
+            let answer = word(&Answer::from_state(conversation, message, state));
             let replayed = true;
             (
                 Told::Answer { answer, replayed },

@@ -245,7 +245,12 @@ impl Page {
             if let ValueRef::Text(long) | ValueRef::Blob(long) = found {
                 bytes += long.len() as u64;
             }
-            cells.push(value::of_sqlite(table, column, found, &mut self.replaced)?);
+            cells.push(value::from_sqlite(
+                table,
+                column,
+                found,
+                &mut self.replaced,
+            )?);
         }
         self.rows.push(cells);
         Ok(bytes)

@@ -241,7 +241,7 @@ impl Target {
                 break;
             }
             for row in &found {
-                sum.add(&value::of_postgres(table, row)?);
+                sum.add(&value::from_postgres(table, row)?);
             }
             seen(sum.rows);
         }

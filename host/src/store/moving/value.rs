@@ -29,7 +29,7 @@ pub type Cell = Value<'static>;
 /// # Errors
 ///
 /// `Inconsistent` if the value does not fit its column.
-pub fn of_sqlite(
+pub fn from_sqlite(
     table: &Table,
     column: &Column,
     found: ValueRef<'_>,
@@ -84,7 +84,7 @@ pub fn read_back(column: &Column) -> String {
 /// # Errors
 ///
 /// `Inconsistent` if a value does not fit its column.
-pub fn of_postgres(table: &Table, row: &PgRow) -> Result<Vec<Cell>, StoreError> {
+pub fn from_postgres(table: &Table, row: &PgRow) -> Result<Vec<Cell>, StoreError> {
     let cells = table.columns.iter().enumerate();
     cells
         .map(|(place, column)| postgres_cell(table, column, row, place))

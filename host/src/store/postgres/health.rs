@@ -139,7 +139,7 @@ impl Health {
             }
             tracing::error!(
                 reason,
-                "the database is lost: requests are refused until it answers"
+                "store unreachable, requests are refused until it answers"
             );
             *outage = Some(Outage { reason });
             true
@@ -156,7 +156,7 @@ impl Health {
         self.outage.send_if_modified(|outage| {
             let was_lost = outage.take().is_some();
             if was_lost {
-                tracing::warn!("the database answers again");
+                tracing::warn!("store reachable again");
             }
             was_lost
         });

@@ -22,7 +22,7 @@ pub fn record(row: &impl Columns) -> Result<PluginRecord, StoreError> {
 /// `None` means that the release that stored the plugin did not record a publisher.
 fn publisher(noted: Option<String>, origin: &str) -> Result<Publisher, StoreError> {
     let Some(noted) = noted else {
-        return Ok(Publisher::of_origin(origin));
+        return Ok(Publisher::from_origin(origin));
     };
     Publisher::parse(&noted).ok_or_else(|| StoreError::Inconsistent {
         what: format!("a plugin has an unknown publisher: {noted:?}"),

@@ -53,6 +53,10 @@ pub async fn run(
         AdminRoute::ListPlugins => plugins::list::list(call).await,
         AdminRoute::UploadPlugin => plugins::upload::upload(call, caller, body).await,
         AdminRoute::CheckPlugin => plugins::check::check(call, caller, body).await,
+        AdminRoute::VerifyUpload => plugins::verify::upload(call, body).await,
+        AdminRoute::VerifyPlugin { name } => {
+            plugins::verify::stored(call, &decoded(name), body).await
+        }
         AdminRoute::ActivatePlugin { name } => {
             plugins::activate::activate(call, &decoded(name), body).await
         }
@@ -253,6 +257,12 @@ mod tests {
         check("GET", &["keys"], Some("admin-list-keys"));
         check("DELETE", &["keys", "x"], Some("admin-revoke-key"));
         check("POST", &["plugins", "check"], Some("admin-check-plugin"));
+        check("POST", &["plugins", "verify"], Some("admin-verify-upload"));
+        check(
+            "POST",
+            &["plugins", "x", "verify"],
+            Some("admin-verify-plugin"),
+        );
         check(
             "POST",
             &["plugins", "check", "rollback"],

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::body;
 use super::instance;
+use super::{answer, body};
 use crate::http::auth::PartnerCaller;
 use crate::http::body::Unread;
 use crate::http::call::Call;
@@ -62,6 +62,7 @@ pub async fn run(
         template: message.template,
         claim,
         received,
+        word: answer::stored,
     };
 
     // From here on the message is sent even if the partner hangs up.

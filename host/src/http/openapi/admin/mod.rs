@@ -43,10 +43,14 @@ fn operation(method: &'static str, path: &'static str) -> Operation {
 }
 
 fn metrics() -> Operation {
-    let text = json!({"text/plain": {"schema": {"type": "string"}}});
+    let text = json!({"application/openmetrics-text": {"schema": {"type": "string"}}});
     Operation::new("get", "/metrics", Family::Admin, Access::Anyone)
         .named("readMetrics", "service", "Returns the metrics")
-        .answers_content(200, "The metrics in Prometheus' text format.", text)
+        .answers_content(
+            200,
+            "The metrics as OpenMetrics text, which Prometheus reads.",
+            text,
+        )
 }
 
 /// The `limit` of a paged list.

@@ -52,7 +52,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             .named(
                 "playReply",
                 "outbox",
-                "Plays a contact of the sandbox who writes",
+                "Simulates a contact of the sandbox who writes",
             )
             .describe(PLAYED)
             .takes(

@@ -3,15 +3,19 @@
 use serde_json::{Value, json};
 
 use super::operation;
-use crate::admin_api::plugins::{ActivateRequest, CheckedPlugin, DeployedPlugin, Plugins};
+use crate::admin_api::plugins::{
+    ActivateRequest, CheckedPlugin, DeployedPlugin, Plugins, VerifiedPlugin, VerifyRequest,
+};
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
+use crate::limits;
 use crate::pipeline::deploy::Accept;
 
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let all = schemas.answer::<Plugins>();
     let checked = schemas.answer::<CheckedPlugin>();
     let deployed = schemas.answer::<DeployedPlugin>();
+    let verified = schemas.answer::<VerifiedPlugin>();
     let request = schemas.request::<ActivateRequest>();
     vec![
         operation("get", "/admin/v1/plugins")
@@ -60,6 +64,8 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                     )],
                 ),
         ),
+        verify_upload(&verified),
+        verify_stored(schemas, &verified),
         activate(&request, &deployed),
         roll_back(&deployed),
     ]
@@ -111,6 +117,106 @@ fn upload(deployed: &Value) -> Operation {
             ],
         );
     refuses_activation(refuses_component(upload))
+}
+
+fn verify_upload(verified: &Value) -> Operation {
+    let verify = operation("post", "/admin/v1/plugins/verify").named(
+        "verifyUpload",
+        "plugins",
+        "Compares a component with the version that serves, and changes nothing",
+    );
+    refuses_component(verification(verify, verified).takes_content(&component()))
+}
+
+fn verify_stored(schemas: &mut Schemas, verified: &Value) -> Operation {
+    let request = schemas.request::<VerifyRequest>();
+    let verify = operation("post", "/admin/v1/plugins/{plugin}/verify")
+        .named(
+            "verifyPlugin",
+            "plugins",
+            "Compares a stored version with the one that serves, and changes nothing",
+        )
+        .parameter(name())
+        .takes(
+            &request,
+            &[(
+                "short",
+                "The beginning of a digest",
+                json!({"digest": &DIGEST[..12]}),
+            )],
+        )
+        .refuses(&[404]);
+    refuses_component(verification(verify, verified))
+}
+
+fn verification(operation: Operation, verified: &Value) -> Operation {
+    let whole = |most: u64, default: u64| json!({"type": "integer", "minimum": 1, "maximum": most, "default": default});
+    let example = json!({
+        "deliveryId": "019cae2b-3f65-7d43-9b21-7e5f4a3b2c03",
+        "connectionId": "4kJ0sPz7Qm2XwYtB9nLdRa",
+        "before": "+***********02",
+        "after": null,
+    });
+    let none = json!({"count": 0, "examples": []});
+    operation
+        .describe(
+            "Both versions convert the same stored deliveries of the connections that use the plugin, and nothing that they \
+             return has an effect. Fetched leads are completed from the stored answers. Values of examples are masked.",
+        )
+        .parameter(Parameter::query(
+            "last",
+            whole(limits::VERIFY_DELIVERIES_MOST.into(), limits::VERIFY_DELIVERIES.into()),
+            "The greatest number of deliveries: all failed and parked ones, and the newest of each connection and outcome.",
+        ))
+        .parameter(Parameter::query(
+            "since",
+            json!({"type": "string"}),
+            "Only deliveries received since this date or time.",
+        ))
+        .parameter(Parameter::query(
+            "failed",
+            json!({"type": "boolean", "default": false}),
+            "Only failed and parked deliveries.",
+        ))
+        .parameter(Parameter::query(
+            "seconds",
+            whole(limits::VERIFY_LONGEST.as_secs(), limits::VERIFY_TIME.as_secs()),
+            "The answer comes after this time at the latest, with what was compared by then.",
+        ))
+        .answers(
+            200,
+            "What differs.",
+            verified,
+            &[(
+                "phones",
+                "The candidate loses phone numbers",
+                json!({
+                    "name": "portal",
+                    "version": "1.4.0",
+                    "digest": DIGEST,
+                    "golden": 12,
+                    "serving": {"version": "1.3.0", "digest": BEFORE},
+                    "chosen": 1000,
+                    "connections": 3,
+                    "connectionsNotCovered": 0,
+                    "emptied": 2,
+                    "notTried": 0,
+                    "notReached": 0,
+                    "compared": 998,
+                    "same": 586,
+                    "leads": 998,
+                    "candidateLeads": 998,
+                    "newlyFailing": none,
+                    "noLongerFailing": none,
+                    "appeared": none,
+                    "vanished": none,
+                    "items": none,
+                    "fields": [{"field": "phone", "change": "lost", "count": 412, "examples": [example]}],
+                    "tookMs": 4120,
+                }),
+            )],
+        )
+        .refuses(&[400])
 }
 
 fn activate(request: &Value, deployed: &Value) -> Operation {

@@ -81,7 +81,12 @@ fn version(query: &Query<'_>) -> Result<Option<String>, ApiError> {
     Ok(Some(text.to_owned()))
 }
 
-fn moment(query: &Query<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
+/// Reads a time of the query.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if it is not a time.
+pub fn moment(query: &Query<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
     let Some(text) = query.filled(&[name]) else {
         return Ok(None);
     };

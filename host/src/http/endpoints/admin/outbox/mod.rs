@@ -1,5 +1,5 @@
 //! Messages as operators see them: sent, waiting, and with an unknown outcome. If an instance
-//! has the sandbox as its channel, the actions of its contact are played here: they are
+//! has the sandbox as its channel, the actions of its contact are simulated here: they are
 //! composed as the sandbox's webhook and taken in like any webhook.
 
 pub mod list;
@@ -21,7 +21,7 @@ use crate::pipeline::connections::webhook_path;
 use crate::pipeline::intake::{self, Address, Inbound, Received};
 use crate::store::{DeliveryOutcome, OutboxFilter, OutboxMessage, Store};
 
-/// The adapter whose contacts can be played.
+/// The adapter whose contacts can be simulated.
 const SANDBOX: &str = "sandbox";
 
 fn parse_id(text: &str) -> Result<MessageId, ApiError> {
@@ -70,13 +70,13 @@ async fn sandbox_of(store: &dyn Store, message: &OutboxMessage) -> Result<Connec
     if channel.plugin == SANDBOX {
         Ok(channel)
     } else {
-        Err(not_played(&channel))
+        Err(not_simulated(&channel))
     }
 }
 
-fn not_played(channel: &Connection) -> ApiError {
+fn not_simulated(channel: &Connection) -> ApiError {
     ApiError::conflict(format!(
-        "Instance `{}` has the adapter `{}`: its contacts can be played only with `{SANDBOX}`.",
+        "Instance `{}` has the adapter `{}`: its contacts can be simulated only with `{SANDBOX}`.",
         channel.name, channel.plugin
     ))
 }
@@ -87,7 +87,7 @@ async fn play(
     channel: &Connection,
     event: Value,
 ) -> Result<DeliveryOutcome, ApiError> {
-    let instance = channel.agent.ok_or_else(|| not_played(channel))?;
+    let instance = channel.agent.ok_or_else(|| not_simulated(channel))?;
     let path = webhook_path(instance, &channel.id);
     let inbound = Inbound {
         address: Address::Channel {
@@ -120,13 +120,13 @@ async fn play(
             "The sandbox refuses the event: {message}. It is stored as delivery {delivery}."
         ))),
         Received::Unproven => Err(ApiError::conflict(format!(
-            "Instance `{}` has `checks` of its own, which its provider has to pass: it cannot be played.",
+            "Instance `{}` has `checks` of its own, which its provider has to pass: it cannot be simulated.",
             channel.name
         ))),
     }
 }
 
-/// Returns the outcome of a played event.
+/// Returns the outcome of a simulated event.
 fn played(outcome: DeliveryOutcome) -> Played {
     Played {
         delivery: outcome.delivery,

@@ -1,10 +1,10 @@
-//! `POST /admin/v1/outbox/reply {to, text, instance}`: plays a contact of a sandbox who writes.
+//! `POST /admin/v1/outbox/reply {to, text, instance}`: simulates a contact of a sandbox who writes.
 //! `to` is a message of the conversation, or the contact's phone.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use super::{SANDBOX, find, not_played, play, played, sandbox_of};
+use super::{SANDBOX, find, not_simulated, play, played, sandbox_of};
 use crate::admin_api::outbox::ReplyRequest;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::MessageId;
@@ -75,7 +75,7 @@ async fn by_phone(store: &dyn Store, request: &ReplyRequest) -> Result<Connectio
         return if channel.plugin == SANDBOX {
             Ok(channel)
         } else {
-            Err(not_played(&channel))
+            Err(not_simulated(&channel))
         };
     }
     let sandboxes: Vec<Connection> = store
@@ -112,7 +112,7 @@ async fn by_phone(store: &dyn Store, request: &ReplyRequest) -> Result<Connectio
     wrote.cloned().ok_or_else(|| {
         let names: Vec<_> = sandboxes.iter().map(|one| one.name.as_str()).collect();
         ApiError::BadRequest(if names.is_empty() {
-            format!("No instance has the adapter `{SANDBOX}`: no contact can be played.")
+            format!("No instance has the adapter `{SANDBOX}`: no contact can be simulated.")
         } else {
             format!(
                 "Nothing was sent to {number} lately: name in `instance` whom it writes to, {}.",

@@ -1,4 +1,4 @@
-//! `POST /admin/v1/outbox/{message}/status {status}`: plays a status report of a sandbox's
+//! `POST /admin/v1/outbox/{message}/status {status}`: simulates a status report of a sandbox's
 //! message.
 
 use hyper::StatusCode;
@@ -37,7 +37,7 @@ fn event(message: &OutboxMessage, status: &str) -> Value {
     let mut told = json!({ "messageId": message.id, "status": status });
     if status == "failed" {
         told["code"] = json!("played");
-        told["text"] = json!("Failure played by an operator");
+        told["text"] = json!("Failure simulated by an operator");
     }
     json!({ "status": told })
 }

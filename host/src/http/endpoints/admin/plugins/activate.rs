@@ -40,7 +40,11 @@ pub async fn activate(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply
 }
 
 /// Returns the one stored digest of this plugin with this beginning.
-async fn whole(http: &Http, name: &str, start: &str) -> Result<Digest, ApiError> {
+///
+/// # Errors
+///
+/// The beginning is too short, or matches no version or several, or the store fails.
+pub async fn whole(http: &Http, name: &str, start: &str) -> Result<Digest, ApiError> {
     if start.len() < DIGEST_CHARACTERS {
         return Err(ApiError::BadRequest(format!(
             "`{start}` is too short for a digest: at least {DIGEST_CHARACTERS} characters."

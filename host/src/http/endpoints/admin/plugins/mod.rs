@@ -5,6 +5,7 @@ pub mod check;
 pub mod list;
 pub mod rollback;
 pub mod upload;
+pub mod verify;
 
 use std::collections::BTreeSet;
 
@@ -44,7 +45,7 @@ async fn while_wanted<T>(
 }
 
 fn accepted<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Accept, ApiError> {
-    Accept::of(words).map_err(|word| {
+    Accept::parse(words).map_err(|word| {
         ApiError::BadRequest(format!(
             "`{word}` cannot be accepted; there are {}.",
             Accept::WORDS.join(", ")

@@ -17,7 +17,9 @@ use crate::domain::phone::Phone;
 use crate::http::auth::PartnerCaller;
 use crate::http::body::Unread;
 use crate::http::call::Call;
-use crate::http::endpoints::notifications::{body as notification, instance};
+use crate::http::endpoints::notifications::{
+    answer as notification_answer, body as notification, instance,
+};
 use crate::http::error::ApiError;
 use crate::http::idempotency::{self, Key};
 use crate::http::json;
@@ -136,6 +138,7 @@ async fn order(
         message,
         claim,
         answer,
+        refusal: notification_answer::stored,
     })
 }
 

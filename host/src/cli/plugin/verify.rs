@@ -1,0 +1,147 @@
+//! `leadhost plugin verify`: compares a version with the one that serves, on stored deliveries.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::read_component;
+use crate::admin_api::plugins::{DifferenceView, FieldDifference, VerifiedPlugin, VerifyRequest};
+use crate::cli::client::{Reach, encoded, query};
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::progress::Progress;
+use crate::cli::table::{optional, safe, start_of, table};
+
+#[derive(Args)]
+pub struct Verify {
+    /// A component file, or NAME@DIGEST of a stored one; the start of the digest is enough
+    what: String,
+    /// Compare at most this many deliveries: all that failed, and the newest of each connection and outcome
+    #[arg(long, value_name = "COUNT")]
+    last: Option<u32>,
+    /// Only deliveries received since a date, or a time such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only failed and parked deliveries
+    #[arg(long)]
+    failed: bool,
+    /// Stop after this many seconds, with what was compared by then
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+impl Verify {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.reach.client()?;
+        let query = query(&[
+            ("last", self.last.map(|last| last.to_string())),
+            ("since", self.since),
+            ("failed", self.failed.then(|| "true".to_owned())),
+            ("seconds", self.seconds.map(|seconds| seconds.to_string())),
+        ]);
+        let stored = self
+            .what
+            .rsplit_once('@')
+            .filter(|_| !Path::new(&self.what).exists());
+        let progress = Progress::start("converting stored deliveries with both versions");
+        let answer = match stored {
+            Some((name, digest)) => {
+                let path = format!("/admin/v1/plugins/{}/verify{query}", encoded(name));
+                let digest = digest.to_owned();
+                client.try_post(&path, &VerifyRequest { digest }).await?
+            }
+            None => {
+                let wasm = read_component(Path::new(&self.what))?;
+                let path = format!("/admin/v1/plugins/verify{query}");
+                client.post_wasm(&path, wasm).await?
+            }
+        };
+        drop(progress);
+        let verified = answer.map_err(Failure::from)?;
+        client.print(&verified, show);
+        Ok(())
+    }
+}
+
+fn show(verified: &VerifiedPlugin) {
+    let candidate = format!(
+        "{} {} ({})",
+        verified.name,
+        verified.version,
+        start_of(&verified.digest.0)
+    );
+    let Some(serving) = &verified.serving else {
+        return say(&safe(&format!(
+            "No version of {} serves, so there is nothing to compare {candidate} with; {} golden cases passed.",
+            verified.name, verified.golden
+        )));
+    };
+    say(&safe(&format!(
+        "{candidate} beside {} ({}), which serves: {} deliveries of {} connections compared, {} the same; {} leads, {} with the candidate.",
+        serving.version,
+        start_of(&serving.digest.0),
+        verified.compared,
+        verified.connections - verified.connections_not_covered,
+        verified.same,
+        verified.leads,
+        verified.candidate_leads,
+    )));
+    if verified.chosen == 0 {
+        say(&format!(
+            "There is no such delivery; {} golden cases passed.",
+            verified.golden
+        ));
+    }
+    for (count, what) in [
+        (verified.not_reached, "were not reached in time"),
+        (verified.emptied, "have no body any more"),
+        (verified.not_tried, "could not be converted just now"),
+        (
+            verified.connections_not_covered as u64,
+            "connections are not covered",
+        ),
+    ] {
+        if count > 0 {
+            say(&format!("{count} {what}."));
+        }
+    }
+    let groups = [
+        ("delivery fails now", &verified.newly_failing),
+        ("delivery fails no longer", &verified.no_longer_failing),
+        ("lead vanishes", &verified.vanished),
+        ("lead appears", &verified.appeared),
+        ("other item changes its kind", &verified.items),
+    ];
+    let groups = groups
+        .into_iter()
+        .filter(|(_, group)| group.count > 0)
+        .map(|(name, group)| row(name.to_owned(), group));
+    let fields = verified.fields.iter().map(of_field);
+    let rows: Vec<Vec<String>> = groups.chain(fields).collect();
+    if !rows.is_empty() {
+        say("");
+        say(&table(
+            &["DIFFERENCE", "COUNT", "BEFORE", "AFTER", "DELIVERY"],
+            &rows,
+        ));
+    }
+}
+
+fn of_field(field: &FieldDifference) -> Vec<String> {
+    let name = format!("{}: {}", field.field, field.change.as_str());
+    row(name, &field.differences)
+}
+
+/// Returns a row with the first example. Values are masked by the service.
+fn row(name: String, differences: &DifferenceView) -> Vec<String> {
+    let example = differences.examples.first();
+    vec![
+        name,
+        differences.count.to_string(),
+        optional(example.and_then(|one| one.before.as_ref())),
+        optional(example.and_then(|one| one.after.as_ref())),
+        optional(example.map(|one| one.delivery_id)),
+    ]
+}

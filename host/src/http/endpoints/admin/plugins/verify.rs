@@ -1,0 +1,161 @@
+//! `POST /admin/v1/plugins/verify`, whose body is a component, and
+//! `POST /admin/v1/plugins/{name}/verify {digest}` for a stored version: both the version and
+//! the one that serves convert stored deliveries now, and the answer says what differs. The
+//! query has `last`, `since`, `failed` and `seconds`. Nothing is changed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::StatusCode;
+
+use super::activate::whole;
+use super::{component, while_wanted};
+use crate::admin_api::plugins::{
+    DifferenceKind, DifferenceView, ExampleView, FieldDifference, ServingVersion, VerifiedPlugin,
+    VerifyRequest,
+};
+use crate::http::body::Unread;
+use crate::http::call::Call;
+use crate::http::endpoints::admin::deliveries::list::moment;
+use crate::http::endpoints::admin::{flag, read_json};
+use crate::http::error::ApiError;
+use crate::http::reply::{self, Reply};
+use crate::limits;
+use crate::pipeline::deploy::{self, Verified};
+use crate::pipeline::verify::{Change, Choice, Example, Group, Report};
+
+/// # Errors
+///
+/// The body cannot be read, the component is refused, a parameter is invalid, the client
+/// leaves, or the store fails.
+pub async fn upload(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
+    let (choice, budget) = bounds(call)?;
+    let wasm = component(call, body).await?;
+    let http = Arc::clone(call.http);
+    let verified = deploy::verify::component(&http.pipeline, wasm, choice, budget);
+    let verified = while_wanted(call, verified).await?;
+    reply::json(StatusCode::OK, &shown(verified))
+}
+
+/// # Errors
+///
+/// The body or a parameter is invalid, the digest matches no stored version or several, the
+/// client leaves, or the store fails.
+pub async fn stored(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, ApiError> {
+    let (choice, budget) = bounds(call)?;
+    let request: VerifyRequest = read_json(call, body).await?;
+    let digest = whole(call.http, name, &request.digest).await?;
+    let http = Arc::clone(call.http);
+    let verified = deploy::verify::stored(&http.pipeline, &digest, choice, budget);
+    let verified = while_wanted(call, verified).await?;
+    reply::json(StatusCode::OK, &shown(verified))
+}
+
+/// Reads which deliveries are converted, and for how long.
+fn bounds(call: &Call<'_>) -> Result<(Choice, Duration), ApiError> {
+    let query = call.query();
+    let number = |name: &str, least: u64, most: u64, default: u64| {
+        let Some(text) = query.filled(&[name]) else {
+            return Ok(default);
+        };
+        text.parse()
+            .ok()
+            .filter(|number| (least..=most).contains(number))
+            .ok_or_else(|| {
+                ApiError::BadRequest(format!(
+                    "`{name}={text}`: expected a whole number from {least} to {most}."
+                ))
+            })
+    };
+    let most = u64::from(limits::VERIFY_DELIVERIES_MOST);
+    let last = number("last", 1, most, limits::VERIFY_DELIVERIES.into())?;
+    let longest = limits::VERIFY_LONGEST.as_secs();
+    let seconds = number("seconds", 1, longest, limits::VERIFY_TIME.as_secs())?;
+    let choice = Choice {
+        last: u32::try_from(last).unwrap_or(u32::MAX),
+        since: moment(&query, "since")?,
+        failed: flag(call, "failed")?,
+    };
+    Ok((choice, Duration::from_secs(seconds)))
+}
+
+fn shown(verified: Verified) -> VerifiedPlugin {
+    let Verified {
+        candidate,
+        golden,
+        serving,
+        report,
+    } = verified;
+    let Report {
+        chosen,
+        connections,
+        connections_not_covered,
+        emptied,
+        not_tried,
+        not_reached,
+        tally,
+        took,
+    } = report;
+    let fields = tally.fields.into_iter();
+    VerifiedPlugin {
+        name: candidate.description.name.clone(),
+        version: candidate.description.version.clone(),
+        digest: candidate.digest.clone(),
+        golden,
+        serving: serving.map(|serving| ServingVersion {
+            version: serving.description.version.clone(),
+            digest: serving.digest.clone(),
+        }),
+        chosen,
+        connections,
+        connections_not_covered,
+        emptied,
+        not_tried,
+        not_reached,
+        compared: tally.compared,
+        same: tally.same,
+        leads: tally.leads,
+        candidate_leads: tally.candidate_leads,
+        newly_failing: group(tally.newly_failing),
+        no_longer_failing: group(tally.no_longer_failing),
+        appeared: group(tally.appeared),
+        vanished: group(tally.vanished),
+        items: group(tally.items),
+        fields: fields
+            .map(|((field, change), differences)| FieldDifference {
+                field,
+                change: match change {
+                    Change::Lost => DifferenceKind::Lost,
+                    Change::Gained => DifferenceKind::Gained,
+                    Change::Changed => DifferenceKind::Changed,
+                },
+                differences: group(differences),
+            })
+            .collect(),
+        took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn group(group: Group) -> DifferenceView {
+    DifferenceView {
+        count: group.count,
+        examples: group.examples.into_iter().map(Into::into).collect(),
+    }
+}
+
+impl From<Example> for ExampleView {
+    fn from(example: Example) -> Self {
+        let Example {
+            delivery,
+            connection,
+            before,
+            after,
+        } = example;
+        Self {
+            delivery_id: delivery,
+            connection_id: connection,
+            before,
+            after,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Words the answer to a notification, in the form that is stored for repeated requests.
+
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
+
+use crate::domain::id::ConversationId;
+use crate::domain::message::State;
+use crate::pipeline::notify::{Answer, Cause};
+use crate::store::StoredAnswer;
+
+/// The answer to a notification that the service accepted.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NotificationAnswer {
+    /// Always true.
+    success: bool,
+    /// The conversation that was found or created.
+    conversation_id: ConversationId,
+}
+
+/// Returns the answer in the form that is stored under its idempotency key.
+pub fn stored(answer: &Answer) -> StoredAnswer {
+    let (status, body, message) = match answer {
+        Answer::Taken {
+            conversation,
+            message,
+            state,
+        } => {
+            let body = NotificationAnswer {
+                success: true,
+                conversation_id: *conversation,
+            };
+            let body = serde_json::to_value(body).expect("an id is JSON");
+            (200, body, Some((message, *state)))
+        }
+        Answer::Failed {
+            message,
+            cause,
+            text,
+            ..
+        } => {
+            let status = match cause {
+                Cause::Message => 400,
+                Cause::Template => 500,
+            };
+            let body = failure(status, text);
+            (status, body, Some((message, State::Failed)))
+        }
+        Answer::Template(text) => (500, failure(500, text), None),
+    };
+    let headers = message.map_or_else(Vec::new, |(message, state)| {
+        vec![
+            ("x-message-id".to_owned(), message.to_string()),
+            ("x-message-status".to_owned(), state.as_str().to_owned()),
+        ]
+    });
+    StoredAnswer {
+        status,
+        headers,
+        body: body.to_string(),
+    }
+}
+
+fn failure(status: u16, text: &str) -> serde_json::Value {
+    json!({"success": false, "statusCode": status, "message": text})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::MessageId;
+    use crate::domain::time::Micros;
+
+    #[test]
+    fn an_answer_is_stored_as_it_is_sent() {
+        let (conversation, message) = (ConversationId::new(Micros(0)), MessageId::new(Micros(0)));
+        let taken = stored(&Answer::from_state(conversation, message, State::Delivered));
+        assert_eq!(taken.status, 200);
+        assert_eq!(
+            taken.headers,
+            [
+                ("x-message-id".to_owned(), message.to_string()),
+                ("x-message-status".to_owned(), "delivered".to_owned()),
+            ]
+        );
+        let body: serde_json::Value = serde_json::from_str(&taken.body).expect("JSON");
+        assert_eq!(
+            body,
+            json!({"success": true, "conversationId": conversation.to_string()})
+        );
+        let failed = stored(&Answer::from_state(conversation, message, State::Failed));
+        assert_eq!(failed.status, 400);
+        let body: serde_json::Value = serde_json::from_str(&failed.body).expect("JSON");
+        assert_eq!(body["success"], false);
+        assert_eq!(body["statusCode"], 400);
+        let unknown = stored(&Answer::Template("Template 'x' not found".to_owned()));
+        assert_eq!((unknown.status, unknown.headers.len()), (500, 0));
+    }
+}

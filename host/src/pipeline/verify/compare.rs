@@ -1,0 +1,376 @@
+//! Compares what two versions make of the same deliveries, and adds the differences up: by
+//! outcome, and by field and kind of change, each with a few masked examples.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::seen::{Fields, ItemKind, Seen, SeenItem};
+use crate::domain::id::{ConnectionId, DeliveryId};
+use crate::limits;
+
+/// The change of one field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// The field had a value, and has none with the candidate.
+    Lost,
+    /// The field had no value, and has one with the candidate.
+    Gained,
+    Changed,
+}
+
+/// One difference, masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    pub delivery: DeliveryId,
+    pub connection: ConnectionId,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+/// Differences of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    pub count: u64,
+    pub examples: Vec<Example>,
+}
+
+impl Group {
+    fn add(&mut self, whose: &Whose<'_>, before: Option<&str>, after: Option<&str>) {
+        self.count += 1;
+        if self.examples.len() < limits::VERIFY_EXAMPLES {
+            self.examples.push(Example {
+                delivery: whose.delivery,
+                connection: whose.connection.clone(),
+                before: before.map(masked),
+                after: after.map(masked),
+            });
+        }
+    }
+}
+
+/// A delivery that both versions converted.
+pub struct Whose<'a> {
+    pub delivery: DeliveryId,
+    pub connection: &'a ConnectionId,
+}
+
+/// The sum of all comparisons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Deliveries that both versions converted, refused or failed on.
+    pub compared: u64,
+    /// Deliveries of which both versions make the same.
+    pub same: u64,
+    /// Leads that the serving version makes of them.
+    pub leads: u64,
+    /// Leads that the candidate makes of them.
+    pub candidate_leads: u64,
+    /// Deliveries that the serving version converts, and the candidate refuses or fails on.
+    pub newly_failing: Group,
+    /// Deliveries that the serving version refuses or fails on, and the candidate converts.
+    pub no_longer_failing: Group,
+    /// Items other than leads that appear, vanish or become another kind.
+    pub items: Group,
+    pub appeared: Group,
+    pub vanished: Group,
+    /// Leads and events by field and change.
+    pub fields: BTreeMap<(String, Change), Group>,
+}
+
+impl Tally {
+    /// Adds one delivery: what the serving version makes of it, and what the candidate does.
+    pub fn add(&mut self, whose: &Whose<'_>, stable: &Seen, candidate: &Seen) {
+        self.compared += 1;
+        self.leads += leads(stable);
+        self.candidate_leads += leads(candidate);
+        if stable == candidate {
+            self.same += 1;
+            return;
+        }
+        match (stable, candidate) {
+            (Seen::Converted(before), Seen::Converted(after)) => self.items(whose, before, after),
+            (Seen::Converted(_), other) => {
+                self.newly_failing.add(whose, None, why(other));
+            }
+            (other, Seen::Converted(_)) => {
+                self.no_longer_failing.add(whose, why(other), None);
+            }
+            // Both fail, for different reasons.
+            (before, after) => self.field(whose, "error", why(before), why(after)),
+        }
+    }
+
+    fn items(&mut self, whose: &Whose<'_>, before: &[SeenItem], after: &[SeenItem]) {
+        for (old, new) in pairs(before, after) {
+            match (old, new) {
+                (Some(old), Some(new)) if old.kind == new.kind => self.item(whose, old, new),
+                (old, new) => {
+                    let is_lead = |item: Option<&SeenItem>| {
+                        item.is_some_and(|item| item.kind == ItemKind::Lead)
+                    };
+                    let told = |item: Option<&SeenItem>| item.map(|item| item.kind.as_str());
+                    let group = match (is_lead(old), is_lead(new)) {
+                        (true, _) => &mut self.vanished,
+                        (_, true) => &mut self.appeared,
+                        _ => &mut self.items,
+                    };
+                    group.add_plain(whose, told(old), told(new));
+                }
+            }
+        }
+    }
+
+    fn item(&mut self, whose: &Whose<'_>, old: &SeenItem, new: &SeenItem) {
+        if old.kind == ItemKind::Ignored {
+            return;
+        }
+        let names: BTreeSet<&String> = old.fields.keys().chain(new.fields.keys()).collect();
+        for name in names {
+            let value = |fields: &'_ Fields| fields.get(name).cloned();
+            let (before, after) = (value(&old.fields), value(&new.fields));
+            self.field(whose, name, before.as_deref(), after.as_deref());
+        }
+    }
+
+    fn field(&mut self, whose: &Whose<'_>, name: &str, before: Option<&str>, after: Option<&str>) {
+        let change = match (before, after) {
+            (before, after) if before == after => return,
+            (Some(_), None) => Change::Lost,
+            (None, _) => Change::Gained,
+            (Some(_), Some(_)) => Change::Changed,
+        };
+        // A source chooses the names of attributes: they are bounded.
+        let full = self.fields.len() >= limits::VERIFY_FIELDS;
+        let mut key = (name.to_owned(), change);
+        if full && !self.fields.contains_key(&key) {
+            key.0 = OTHER.to_owned();
+        }
+        self.fields
+            .entry(key)
+            .or_default()
+            .add(whose, before, after);
+    }
+
+    /// Returns how many leads lost this field.
+    pub fn lost(&self, field: &str) -> u64 {
+        let key = (field.to_owned(), Change::Lost);
+        self.fields.get(&key).map_or(0, |group| group.count)
+    }
+}
+
+impl Group {
+    fn add_plain(&mut self, whose: &Whose<'_>, before: Option<&str>, after: Option<&str>) {
+        self.add(whose, None, None);
+        if let Some(example) = self
+            .examples
+            .last_mut()
+            .filter(|one| one.delivery == whose.delivery)
+        {
+            example.before = before.map(str::to_owned);
+            example.after = after.map(str::to_owned);
+        }
+    }
+}
+
+/// The name under which fields are counted that exceed [`limits::VERIFY_FIELDS`].
+pub const OTHER: &str = "(other fields)";
+
+fn leads(seen: &Seen) -> u64 {
+    match seen {
+        Seen::Converted(items) => {
+            let leads = items.iter().filter(|item| item.kind == ItemKind::Lead);
+            leads.count() as u64
+        }
+        _ => 0,
+    }
+}
+
+fn why(seen: &Seen) -> Option<&str> {
+    match seen {
+        Seen::Converted(_) => None,
+        Seen::Refused(why) | Seen::Failed(why) | Seen::NotTried(why) => Some(why),
+    }
+}
+
+/// Pairs the items of two conversions: by what identifies them, the others by their order.
+fn pairs<'a>(
+    before: &'a [SeenItem],
+    after: &'a [SeenItem],
+) -> Vec<(Option<&'a SeenItem>, Option<&'a SeenItem>)> {
+    let mut by_key: BTreeMap<&str, Vec<&SeenItem>> = BTreeMap::new();
+    let mut without_key = Vec::new();
+    for item in after.iter().rev() {
+        match &item.key {
+            Some(key) => by_key.entry(key).or_default().push(item),
+            None => without_key.push(item),
+        }
+    }
+    let mut pairs = Vec::with_capacity(before.len().max(after.len()));
+    let mut unpaired = Vec::new();
+    for item in before {
+        let same = item
+            .key
+            .as_deref()
+            .and_then(|key| by_key.get_mut(key)?.pop());
+        match same {
+            Some(same) => pairs.push((Some(item), Some(same))),
+            None => unpaired.push(item),
+        }
+    }
+    // A version that loses the key leaves items of the same order.
+    let mut rest: Vec<&SeenItem> = after
+        .iter()
+        .filter(|item| match &item.key {
+            Some(key) => by_key
+                .get(key.as_str())
+                .is_some_and(|left| left.iter().any(|one| std::ptr::eq(*one, *item))),
+            None => true,
+        })
+        .collect();
+    rest.reverse();
+    for item in unpaired {
+        pairs.push((Some(item), rest.pop()));
+    }
+    pairs.extend(rest.into_iter().rev().map(|item| (None, Some(item))));
+    pairs
+}
+
+/// Masks a value: of each word the first character is kept, and the last two of a number.
+pub fn masked(value: &str) -> String {
+    let words = value.split_whitespace().take(limits::VERIFY_EXAMPLE_WORDS);
+    let words: Vec<String> = words.map(masked_word).collect();
+    words.join(" ")
+}
+
+fn masked_word(word: &str) -> String {
+    let characters: Vec<char> = word
+        .chars()
+        .take(limits::VERIFY_EXAMPLE_CHARACTERS)
+        .collect();
+    let is_number = characters.iter().any(char::is_ascii_digit)
+        && !characters.iter().any(|one| one.is_alphabetic());
+    let shown = |place: usize, one: char| {
+        if !one.is_alphanumeric() {
+            return true;
+        }
+        match is_number {
+            true => characters.len() > 4 && place + 2 >= characters.len(),
+            false => place == 0,
+        }
+    };
+    let masked = characters.iter().enumerate();
+    masked
+        .map(|(place, one)| if shown(place, *one) { *one } else { '*' })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Micros;
+
+    fn lead(key: Option<&str>, fields: &[(&str, &str)]) -> SeenItem {
+        let fields = fields.iter();
+        SeenItem {
+            kind: ItemKind::Lead,
+            key: key.map(str::to_owned),
+            fields: fields
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+        }
+    }
+
+    fn tally(before: &Seen, after: &Seen) -> Tally {
+        let connection = ConnectionId::generate();
+        let whose = Whose {
+            delivery: DeliveryId::new(Micros(0)),
+            connection: &connection,
+        };
+        let mut tally = Tally::default();
+        tally.add(&whose, before, after);
+        tally
+    }
+
+    #[test]
+    fn a_lost_a_gained_and_a_changed_field_are_counted_apart_with_masked_examples() {
+        let before = Seen::Converted(vec![lead(
+            Some("1"),
+            &[("name", "Ana Lima"), ("phone", "+5511987654321")],
+        )]);
+        let after = Seen::Converted(vec![lead(
+            Some("1"),
+            &[("name", "Ana"), ("email", "ana@example.com")],
+        )]);
+        let found = tally(&before, &after);
+        let counts: Vec<_> = found
+            .fields
+            .iter()
+            .map(|((name, change), group)| (name.as_str(), *change, group.count))
+            .collect();
+        let expected = [
+            ("email", Change::Gained, 1),
+            ("name", Change::Changed, 1),
+            ("phone", Change::Lost, 1),
+        ];
+        assert_eq!(counts, expected);
+        assert_eq!(found.lost("phone"), 1);
+        assert_eq!((found.compared, found.same, found.leads), (1, 0, 1));
+        let phone = &found.fields[&("phone".to_owned(), Change::Lost)].examples[0];
+        assert_eq!(phone.before.as_deref(), Some("+***********21"));
+        assert_eq!(phone.after, None);
+        let name = &found.fields[&("name".to_owned(), Change::Changed)].examples[0];
+        assert_eq!(name.before.as_deref(), Some("A** L***"));
+        let email = &found.fields[&("email".to_owned(), Change::Gained)].examples[0];
+        assert_eq!(email.after.as_deref(), Some("a**@*******.***"));
+    }
+
+    #[test]
+    fn leads_are_paired_by_their_external_id_and_the_others_by_their_order() {
+        let one = |key, name| lead(key, &[("name", name)]);
+        let before = Seen::Converted(vec![
+            one(Some("1"), "Ana"),
+            one(Some("2"), "Bia"),
+            one(None, "Caio"),
+        ]);
+        let turned = Seen::Converted(vec![
+            one(Some("2"), "Bia"),
+            one(None, "Caio"),
+            one(Some("1"), "Ana"),
+        ]);
+        assert!(tally(&before, &turned).fields.is_empty());
+        let without_keys =
+            Seen::Converted(vec![one(None, "Ana"), one(None, "Bia"), one(None, "Caio")]);
+        let found = tally(&before, &without_keys);
+        assert!(found.fields.is_empty() && found.vanished.count == 0);
+    }
+
+    #[test]
+    fn leads_that_vanish_or_appear_and_deliveries_that_fail_or_recover_are_counted() {
+        let two = Seen::Converted(vec![lead(Some("1"), &[]), lead(Some("2"), &[])]);
+        let one = Seen::Converted(vec![lead(Some("1"), &[])]);
+        assert_eq!(tally(&two, &one).vanished.count, 1);
+        assert_eq!(tally(&one, &two).appeared.count, 1);
+        let failed = Seen::Failed("it trapped".to_owned());
+        assert_eq!(tally(&one, &failed).newly_failing.count, 1);
+        assert_eq!(tally(&failed, &one).no_longer_failing.count, 1);
+        let refused = Seen::Refused("not JSON".to_owned());
+        let both = tally(&failed, &refused);
+        assert_eq!((both.newly_failing.count, both.compared), (0, 1));
+        assert_eq!(tally(&one, &one).same, 1);
+    }
+
+    #[test]
+    fn the_number_of_counted_fields_is_bounded() {
+        let many = |value: &str| {
+            let names: Vec<String> = (0..limits::VERIFY_FIELDS + 50)
+                .map(|number| format!("a{number:04}"))
+                .collect();
+            let fields: Vec<(&str, &str)> =
+                names.iter().map(|name| (name.as_str(), value)).collect();
+            Seen::Converted(vec![lead(None, &fields)])
+        };
+        let found = tally(&many("x"), &many("y"));
+        assert!(found.fields.len() <= limits::VERIFY_FIELDS + 3);
+        let other = &found.fields[&(OTHER.to_owned(), Change::Changed)];
+        assert_eq!(other.count, 50);
+    }
+}

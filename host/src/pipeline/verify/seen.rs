@@ -1,0 +1,244 @@
+//! What a version makes of one delivery, as fields that can be compared. The values are those
+//! that a commit would store: phones and addresses are normalised, so a difference in their
+//! form alone is none.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::domain::deal::ATTRIBUTES;
+use crate::domain::lead::Action;
+use crate::pipeline::convert::Converted;
+use crate::pipeline::failure::ConvertError;
+use crate::plugin::CallError;
+use crate::store::{Event, ItemResult, NewFetch, NewLead};
+
+/// The fields of an item by their names: a missing value is a missing field.
+pub type Fields = BTreeMap<String, String>;
+
+/// What a version makes of a delivery.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen {
+    Converted(Vec<SeenItem>),
+    /// The plugin refuses the body as a whole.
+    Refused(String),
+    /// The call fails.
+    Failed(String),
+    /// The host could not make the call, which says nothing about the version.
+    NotTried(String),
+}
+
+/// One item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeenItem {
+    pub kind: ItemKind,
+    /// What identifies it within the delivery, besides its place.
+    pub key: Option<String>,
+    pub fields: Fields,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ItemKind {
+    Lead,
+    Fetch,
+    Event,
+    Ignored,
+    Invalid,
+    Unrouted,
+}
+
+impl ItemKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lead => "lead",
+            Self::Fetch => "fetch",
+            Self::Event => "event",
+            Self::Ignored => "ignored",
+            Self::Invalid => "invalid",
+            Self::Unrouted => "unrouted",
+        }
+    }
+}
+
+impl Seen {
+    pub fn from_conversion(converted: Result<Converted, ConvertError>) -> Self {
+        match converted {
+            Ok(converted) => match converted.problem {
+                Some(problem) => Self::Refused(problem.to_string()),
+                None => {
+                    let items = converted.result.items.iter();
+                    Self::Converted(items.map(|item| seen(&item.result)).collect())
+                }
+            },
+            Err(ConvertError::Call(error @ (CallError::Busy | CallError::ShuttingDown))) => {
+                Self::NotTried(error.to_string())
+            }
+            Err(error @ ConvertError::Connection(_)) => Self::NotTried(error.to_string()),
+            Err(error) => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+fn seen(item: &ItemResult) -> SeenItem {
+    let plain = |kind, why: &str| SeenItem {
+        kind,
+        key: None,
+        fields: Fields::from([("reason".to_owned(), why.to_owned())]),
+    };
+    match item {
+        ItemResult::Lead(lead) => SeenItem {
+            kind: ItemKind::Lead,
+            key: lead.external_id.clone(),
+            fields: of_lead(lead),
+        },
+        ItemResult::Fetch(fetch) => SeenItem {
+            kind: ItemKind::Fetch,
+            key: fetch.external_id.clone(),
+            fields: of_fetch(fetch),
+        },
+        ItemResult::Event(event) => of_event(&event.event),
+        ItemResult::Ignored(why) => plain(ItemKind::Ignored, why),
+        ItemResult::Invalid(problem) => plain(ItemKind::Invalid, &problem.to_string()),
+        ItemResult::Unrouted(why) => plain(ItemKind::Unrouted, why),
+    }
+}
+
+/// Collects fields, without those that have no value.
+#[derive(Default)]
+struct Collected(Fields);
+
+impl Collected {
+    fn add(&mut self, name: &str, value: Option<impl Into<String>>) {
+        if let Some(value) = value.map(Into::into).filter(|text| !text.is_empty()) {
+            self.0.insert(name.to_owned(), value);
+        }
+    }
+
+    fn list<'a>(&mut self, name: &str, values: impl IntoIterator<Item = &'a str>) {
+        let values: Vec<_> = values.into_iter().collect();
+        self.add(name, Some(values.join(", ")));
+    }
+
+    /// Adds each property under its name, and each attribute of the source under its own.
+    fn props(&mut self, prefix: &str, props: &Map<String, Value>) {
+        for (name, value) in props {
+            match value {
+                Value::Object(members) if name == ATTRIBUTES => self.props(prefix, members),
+                value => self.add(&format!("{prefix}{name}"), shown(value)),
+            }
+        }
+    }
+}
+
+fn shown(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+fn of_lead(lead: &NewLead) -> Fields {
+    let mut fields = Collected::default();
+    let action = match lead.action {
+        Action::Create => "create",
+        Action::Update => "update",
+        Action::Delete => "delete",
+    };
+    let phones = lead.phones.iter();
+    fields.add("action", Some(action));
+    fields.add("connection", Some(lead.connection.as_str()));
+    fields.add("externalId", lead.external_id.clone());
+    fields.add("name", lead.name.clone());
+    fields.list(
+        "phone",
+        phones.map(|phone| phone.e164.as_deref().unwrap_or(&phone.raw)),
+    );
+    fields.list("email", lead.emails.iter().map(String::as_str));
+    fields.list("listing", lead.products.iter().map(String::as_str));
+    fields.add("title", lead.title.clone());
+    fields.props("", &lead.deal_props);
+    fields.props("contact.", &lead.contact_props);
+    fields.0
+}
+
+fn of_fetch(fetch: &NewFetch) -> Fields {
+    let mut fields = Collected::default();
+    fields.add("connection", Some(fetch.connection.as_str()));
+    fields.add("externalId", fetch.external_id.clone());
+    // Slots of a stored request are empty: it contains no secret.
+    fields.add("request", serde_json::to_string(&fetch.request).ok());
+    fields.0
+}
+
+fn of_event(event: &Event) -> SeenItem {
+    let mut fields = Collected::default();
+    let key = match event {
+        Event::Status {
+            external_id,
+            progress,
+            word,
+            recipient_id,
+            at,
+            ..
+        } => {
+            fields.add("event", Some("status"));
+            fields.add("state", Some(format!("{progress:?}")));
+            fields.add("word", Some(word.clone()));
+            fields.add("recipient", recipient_id.clone());
+            fields.add("at", Some(at.text()));
+            Some(format!("{external_id} {word}"))
+        }
+        Event::Inbound(inbound) => {
+            fields.add("event", Some("message"));
+            fields.add("sender", Some(inbound.sender_id.clone()));
+            fields.add("name", inbound.name.clone());
+            let phone = inbound.phone.as_ref();
+            let phone = phone.map(|phone| phone.e164.as_ref().unwrap_or(&phone.raw).clone());
+            fields.add("phone", phone);
+            fields.add("kind", Some(inbound.kind));
+            fields.add("text", inbound.content.clone());
+            fields.add("replyTo", inbound.reply_to.clone());
+            fields.add("at", Some(inbound.at.text()));
+            fields.props("", &inbound.attributes);
+            Some(inbound.external_id.clone())
+        }
+        Event::Template {
+            name,
+            language,
+            status,
+            reason,
+        } => {
+            fields.add("event", Some("template"));
+            fields.add("status", Some(status.clone()));
+            fields.add("reason", Some(reason.clone()));
+            Some(format!("{name} {language}"))
+        }
+        Event::Consent {
+            contact_keys,
+            opt_out,
+            at,
+        } => {
+            fields.add("event", Some("consent"));
+            fields.add("optOut", Some(opt_out.to_string()));
+            fields.add("at", Some(at.text()));
+            Some(contact_keys.join(" "))
+        }
+        Event::Number {
+            contact_keys,
+            new_keys,
+            phone,
+        } => {
+            fields.add("event", Some("number"));
+            fields.list("keys", new_keys.iter().map(String::as_str));
+            let phone = phone.as_ref();
+            fields.add("phone", phone.and_then(|phone| phone.e164.clone()));
+            Some(contact_keys.join(" "))
+        }
+    };
+    SeenItem {
+        kind: ItemKind::Event,
+        key,
+        fields: fields.0,
+    }
+}
