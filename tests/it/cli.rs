@@ -259,6 +259,10 @@ async fn every_command_works_against_a_running_service(on: On) {
     check(&["apply", file], "/ingest-lead/");
     let mapping = target().join("plugins/converter-mapping.wasm");
     check(&["plugin", "check", mapping.to_str().unwrap()], "usable");
+    check(
+        &["plugin", "verify", mapping.to_str().unwrap()],
+        "which serves: ",
+    );
     let key = folder.path().join("signing.pem");
     let key = key.to_str().unwrap();
     check(&["plugin", "keygen", key], "ed25519:");

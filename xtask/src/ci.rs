@@ -17,7 +17,7 @@ failure. The last four steps all run, even if one of them fails.
     cargo xtask ci [--no-install]
 
     format          cargo fmt --check
-    contract        wit/v1 against the published contract
+    contract        wit/ against the published contracts
     document        docs/openapi.json and docs/openapi-admin.json against the service
     lints           cargo clippy, warnings are errors
     documentation   cargo doc, warnings are errors

@@ -132,10 +132,10 @@ fn check(contract: &Contract, text: &str) -> Result<(), Failure> {
         return Err(Failure::new(format!(
             "the comments of {name} differ from the published ones\n{difference}"
         ))
-        .hint("published comments are frozen too: restore them in wit/v1, and put further explanations into docs/"));
+        .hint("published comments are frozen too: restore them in its sources, and put further explanations into docs/"));
     }
     Err(Failure::new(format!(
-        "wit/v1 differs from the published {name}, which plugins are built against\n{difference}"
+        "the sources differ from the published {name}, which plugins are built against\n{difference}"
     ))
     .hint("a published contract never changes: revert this, and add a new package version"))
 }

@@ -75,7 +75,11 @@ pub fn write_expect(dir: &Path, case: &str, expect: &Value) -> Result<(), Folder
         source,
     })?;
     text.push('\n');
-    std::fs::write(&path, text).map_err(|source| FolderError::Write { path, source })
+    // Replaced as a whole: another test may read the case at the same moment.
+    let new = path.with_extension("json.new");
+    std::fs::write(&new, text)
+        .and_then(|()| std::fs::rename(&new, &path))
+        .map_err(|source| FolderError::Write { path, source })
 }
 
 const CASE_FILE: &str = "case.json";
@@ -114,16 +118,18 @@ fn load_case(folder: &Path) -> Result<Case, FolderError> {
         .and_then(|name| name.to_str())
         .ok_or_else(|| field("about", "the folder's name is not UTF-8".into()))?;
     if (file.call == Call::Complete) != file.completion.is_some() {
-        let problem = "given with call `complete`, and with no other".to_owned();
+        let problem = "required with call `complete`, and not allowed with another".to_owned();
         return Err(field("completion", problem));
     }
     if file.call.takes_message() != file.message.is_some() {
-        let problem = "given with calls `send` and `readAnswer`, and with no other".to_owned();
+        let problem =
+            "required with calls `send` and `readAnswer`, and not allowed with another".to_owned();
         return Err(field("message", problem));
     }
     if file.call.takes_response() != file.response.is_some() {
         let problem =
-            "given with calls `readAnswer` and `readTemplates`, and with no other".to_owned();
+            "required with calls `readAnswer` and `readTemplates`, and not allowed with another"
+                .to_owned();
         return Err(field("response", problem));
     }
     if let Some(expect) = &file.expect

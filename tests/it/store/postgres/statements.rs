@@ -43,7 +43,7 @@ const GROWING: &[&str] = &[
 
 /// Statements that may read a growing table by the workspace alone or whole: the
 /// table, a part of the text, and the reason.
-const WHOLE: &[WorkingSet] = &[
+const WHOLE: &[Reason] = &[
     (
         "queue",
         "count(*) filter",
@@ -114,12 +114,12 @@ async fn no_statement_reads_a_young_table_from_end_to_end() {
     assert!(wrong.is_empty(), "unknown:\n{}", wrong.join("\n"));
 }
 
-type WorkingSet = (&'static str, &'static str, &'static str);
+type Reason = (&'static str, &'static str, &'static str);
 
 /// Returns the reads of growing tables without a condition of their own, with the
 /// settings of the service's connections; and the allowed ones that no longer
 /// exist.
-async fn read_whole(service: &mut PgConnection) -> (Vec<String>, Vec<&'static WorkingSet>) {
+async fn read_whole(service: &mut PgConnection) -> (Vec<String>, Vec<&'static Reason>) {
     run(service, HELLO).await;
     let mut used = vec![false; WHOLE.len()];
     let mut wrong = Vec::new();
@@ -132,17 +132,17 @@ async fn read_whole(service: &mut PgConnection) -> (Vec<String>, Vec<&'static Wo
         let mut read = Vec::new();
         walk(&plan, None, &mut read);
         for (table, how) in read {
-            let set = WHOLE
+            let known = WHOLE
                 .iter()
                 .position(|(of, part, _)| *of == table && sql.contains(part));
-            match set {
+            match known {
                 Some(at) => used[at] = true,
                 None => wrong.push(format!("{area}: {table} by {how}\n{sql}\n")),
             }
         }
     }
     let unused = WHOLE.iter().zip(used).filter(|(_, used)| !used);
-    (wrong, unused.map(|(set, _)| set).collect())
+    (wrong, unused.map(|(known, _)| known).collect())
 }
 
 /// Inserts enough rows for the server to prefer one index to another.

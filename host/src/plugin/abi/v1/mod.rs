@@ -2,7 +2,7 @@
 
 mod adapter;
 mod converter;
-mod types;
+pub(super) mod types;
 
 use super::{Guest, Offer};
 use crate::domain::plugin::PluginKind;
