@@ -51,10 +51,12 @@ pub fn boot() -> Duration {
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
+    /// Returns a clock that shows `now` until a test moves it.
     pub fn at(now: Micros) -> Arc<Self> {
         Arc::new(Self(AtomicI64::new(now.0)))
     }
 
+    /// Moves the clock forward.
     pub fn advance(&self, span: Duration) {
         self.0.fetch_add(micros(span), Ordering::SeqCst);
     }
@@ -64,6 +66,7 @@ impl ManualClock {
         self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 
+    /// Sets the clock, forward or backward.
     pub fn set(&self, now: Micros) {
         self.0.store(now.0, Ordering::SeqCst);
     }

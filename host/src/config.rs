@@ -102,14 +102,17 @@ impl Server {
         !self.tls_certificate.is_empty()
     }
 
+    /// Returns the time from accepting a connection to the end of its first headers.
     pub fn header_time(&self) -> Duration {
         Duration::from_secs(self.header_seconds)
     }
 
+    /// Returns how long the body of a request may take to arrive.
     pub fn body_time(&self) -> Duration {
         Duration::from_secs(self.body_seconds)
     }
 
+    /// Returns how long the answer may take, after which the client gets 503.
     pub fn answer_time(&self) -> Duration {
         Duration::from_secs(self.answer_seconds)
     }
@@ -136,10 +139,12 @@ pub struct Store {
 pub struct StoreUrl(String);
 
 impl StoreUrl {
+    /// Wraps a URL without checking it.
     pub fn new(url: impl Into<String>) -> Self {
         Self(url.into())
     }
 
+    /// Returns the URL with its password. Do not log it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -201,6 +206,7 @@ pub struct Worker {
 }
 
 impl Worker {
+    /// Returns how long a host holds claimed work. Other hosts may claim it after that.
     pub fn lease(&self) -> Duration {
         span(self.lease_seconds, 1)
     }
@@ -210,10 +216,12 @@ impl Worker {
         span(self.fetch_days, 24 * 3_600)
     }
 
+    /// Returns the pause after the first failure; later pauses grow up to `backoff_longest`.
     pub fn backoff_first(&self) -> Duration {
         span(self.backoff_first_seconds, 1)
     }
 
+    /// Returns the longest pause between two attempts.
     pub fn backoff_longest(&self) -> Duration {
         span(self.backoff_longest_seconds, 1)
     }
@@ -229,10 +237,13 @@ pub struct Messages {
 }
 
 impl Messages {
+    /// Returns the pause after the first failed send; later pauses grow up to
+    /// `backoff_longest`.
     pub fn backoff_first(&self) -> Duration {
         span(self.backoff_first_seconds, 1)
     }
 
+    /// Returns the longest pause between two attempts to send.
     pub fn backoff_longest(&self) -> Duration {
         span(self.backoff_longest_seconds, 1)
     }
@@ -272,14 +283,17 @@ pub struct Retention {
 }
 
 impl Retention {
+    /// Returns how long deliveries are kept.
     pub fn deliveries(&self) -> Duration {
         span(self.deliveries_days, 24 * 3_600)
     }
 
+    /// Returns how long quarantined deliveries are kept.
     pub fn quarantine(&self) -> Duration {
         span(self.quarantine_days, 24 * 3_600)
     }
 
+    /// Returns how long a request with an idempotency key is remembered.
     pub fn idempotency(&self) -> Duration {
         span(self.idempotency_hours, 3_600)
     }

@@ -95,6 +95,8 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Returns settings with the deadline `within`, the default time to keep idle connections,
+    /// and the public roots alone.
     pub fn new(within: Duration) -> Self {
         Self {
             within,
@@ -113,10 +115,13 @@ pub struct Egress {
 }
 
 impl Egress {
+    /// Returns an egress with the default settings; `within` is the deadline of a whole call.
     pub fn new(within: Duration) -> Self {
         Self::with(Settings::new(within))
     }
 
+    /// Returns an egress with these settings and no open connections. Trusted certificates that
+    /// cannot be parsed are ignored.
     pub fn with(settings: Settings) -> Self {
         let mut roots = RootCertStore {
             roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),

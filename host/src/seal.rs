@@ -90,6 +90,7 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// Reads the keys. A variable that is unset or not UTF-8 counts as absent.
     #[expect(
         clippy::disallowed_methods,
         reason = "keys stay out of files and of the process list"
@@ -277,26 +278,31 @@ impl fmt::Debug for Sealer {
 pub struct Secrets(BTreeMap<String, String>);
 
 impl Secrets {
+    /// Returns the value of a secret, or `None` if there is no secret with this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
+    /// Adds a secret. A value that it replaces is wiped from memory.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<String>) {
         if let Some(mut replaced) = self.0.insert(name.into(), value.into()) {
             replaced.zeroize();
         }
     }
 
+    /// Returns the names in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
+    /// Returns the names and values, in the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// Returns whether there are no secrets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -36,6 +36,7 @@ impl Default for Shutdown {
 }
 
 impl Shutdown {
+    /// Returns a state that serves, with nothing held.
     pub fn new() -> Self {
         Self {
             phase: Arc::new(watch::Sender::new(Phase::Serving)),
@@ -48,6 +49,7 @@ impl Shutdown {
         self.advance(Phase::Draining);
     }
 
+    /// Returns whether the drain has begun; also true after it has ended.
     pub fn has_begun(&self) -> bool {
         *self.phase.borrow() >= Phase::Draining
     }

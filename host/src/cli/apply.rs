@@ -26,6 +26,12 @@ pub struct Apply {
 }
 
 impl Apply {
+    /// Sends the workspace file and prints the changes.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the file cannot be read or has problems, or if no admin key is found, or
+    /// the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let file = workspace_file::read(&self.file)?;
         let client = self.reach.client()?;

@@ -40,6 +40,12 @@ pub struct Backup {
 }
 
 impl Backup {
+    /// Copies the store and prints what the copy contains.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the configuration cannot be read, the store is a PostgreSQL database, or
+    /// the copy cannot be made or checked.
     pub async fn run(self) -> Result<(), Failure> {
         let config = self.configuration()?;
         let location = Location::from_config(&config.store)

@@ -72,6 +72,10 @@ pub struct Client {
 }
 
 /// Runs an asynchronous command on the current thread.
+///
+/// # Errors
+///
+/// [`Failure`] if the runtime cannot start, and that of the command.
 pub fn block_on<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -81,6 +85,13 @@ pub fn block_on<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<
 }
 
 impl Reach {
+    /// Returns a client for the service that the arguments or the data folder name. It does not
+    /// connect yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the configuration cannot be read, the address is not a plain HTTP
+    /// address, or no admin key is found.
     pub fn client(&self) -> Result<Client, Failure> {
         let config = Config::load(self.config.as_deref(), &[])
             .map_err(|error| Failure::new(error.to_string()))?;
@@ -205,6 +216,7 @@ impl From<Refusal> for Failure {
 }
 
 impl Client {
+    /// Returns whether the command prints JSON.
     pub fn json(&self) -> bool {
         self.json
     }
@@ -218,12 +230,24 @@ impl Client {
         }
     }
 
+    /// Reads a resource.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the service cannot be reached, does not answer in time, or refuses the
+    /// request.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<Answer<T>, Failure> {
         self.ask(Method::GET, path, "application/json", Bytes::new())
             .await?
             .map_err(Failure::from)
     }
 
+    /// Sends a JSON body.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the service cannot be reached, does not answer in time, or refuses the
+    /// request.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -233,6 +257,11 @@ impl Client {
     }
 
     /// Like `post`, but returns the service's refusal to the caller.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the service cannot be reached or does not answer in time. The inner
+    /// result has the service's refusal.
     pub async fn try_post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -242,6 +271,12 @@ impl Client {
             .await
     }
 
+    /// Replaces a resource with a JSON body.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the service cannot be reached, does not answer in time, or refuses the
+    /// request.
     pub async fn put<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -252,6 +287,12 @@ impl Client {
             .map_err(Failure::from)
     }
 
+    /// Sends a component file.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the service cannot be reached or does not answer in time. The inner
+    /// result has the service's refusal.
     pub async fn post_wasm<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -262,6 +303,11 @@ impl Client {
     }
 
     /// Streams a body of any length, without a timeout.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the service cannot be reached or the exchange breaks off. The inner
+    /// result has the service's refusal.
     pub async fn put_stream<T, B>(
         &self,
         path: &str,
@@ -275,11 +321,22 @@ impl Client {
         self.exchange(Method::PUT, path, content_type, body).await
     }
 
+    /// Removes a resource.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the service cannot be reached, does not answer in time, or refuses the
+    /// request.
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<Answer<T>, Failure> {
         self.try_delete(path).await?.map_err(Failure::from)
     }
 
     /// Like `delete`, but returns the service's refusal to the caller.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the service cannot be reached or does not answer in time. The inner
+    /// result has the service's refusal.
     pub async fn try_delete<T: DeserializeOwned>(
         &self,
         path: &str,

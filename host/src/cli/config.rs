@@ -3,6 +3,11 @@
 use super::failure::Failure;
 use super::output::say;
 
+/// Prints the default configuration, with comments.
+///
+/// # Errors
+///
+/// None at present.
 pub fn run() -> Result<(), Failure> {
     say(crate::config::DEFAULTS.trim_end());
     Ok(())

@@ -20,6 +20,11 @@ pub enum Connection {
 }
 
 impl Connection {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub async fn run(self) -> Result<(), Failure> {
         match self {
             Self::List(command) => command.run().await,
@@ -36,6 +41,12 @@ pub struct List {
 }
 
 impl List {
+    /// Prints all connections.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let answer = client.get("/admin/v1/connections").await?;
@@ -101,6 +112,12 @@ pub struct Pause {
 }
 
 impl Pause {
+    /// Pauses the fetches of a connection. Its deliveries are still accepted.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/connections/{}/pause", encoded(&self.connection));
@@ -131,6 +148,12 @@ pub struct Resume {
 }
 
 impl Resume {
+    /// Resumes the fetches of a connection.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/connections/{}/resume", encoded(&self.connection));

@@ -10,6 +10,7 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Returns a failure with the exit code 1 and without a hint.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             code: 1,
@@ -33,12 +34,14 @@ impl Failure {
         self
     }
 
+    /// Adds a hint: one line below the message that says what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
+    /// Returns the exit code of the process.
     pub fn code(&self) -> u8 {
         self.code
     }

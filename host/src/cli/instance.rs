@@ -27,6 +27,11 @@ pub enum Instance {
 }
 
 impl Instance {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub async fn run(self) -> Result<(), Failure> {
         match self {
             Self::List(command) => command.run().await,
@@ -45,6 +50,12 @@ pub struct List {
 }
 
 impl List {
+    /// Prints all instances.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let answer = client.get("/admin/v1/instances").await?;
@@ -118,6 +129,12 @@ pub struct Show {
 }
 
 impl Show {
+    /// Prints one instance.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/instances/{}", encoded(&self.instance));
@@ -226,6 +243,12 @@ pub struct Pause {
 }
 
 impl Pause {
+    /// Pauses the sends of an instance. Its messages and webhooks are still accepted.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/instances/{}/pause", encoded(&self.instance));
@@ -256,6 +279,12 @@ pub struct Resume {
 }
 
 impl Resume {
+    /// Resumes the sends of an instance.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/instances/{}/resume", encoded(&self.instance));
@@ -276,6 +305,12 @@ pub struct SyncTemplates {
 }
 
 impl SyncTemplates {
+    /// Renews the list of approved templates from the provider, and prints how many there are.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!(

@@ -18,6 +18,11 @@ pub struct Openapi {
 }
 
 impl Openapi {
+    /// Prints the document, or the schemas of the rows.
+    ///
+    /// # Errors
+    ///
+    /// None at present.
     pub fn run(&self) -> Result<(), Failure> {
         if self.rows {
             let rows = serde_json::Value::Object(openapi::rows());

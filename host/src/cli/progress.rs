@@ -7,6 +7,7 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Shows the line for the first time, if standard error is a terminal.
     pub fn start(text: &str) -> Self {
         let progress = Self {
             shown: io::stderr().is_terminal(),
@@ -20,6 +21,7 @@ impl Progress {
         self.shown
     }
 
+    /// Replaces the text of the line.
     pub fn update(&self, text: &str) {
         if self.shown {
             let mut err = io::stderr().lock();

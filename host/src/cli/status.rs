@@ -15,6 +15,12 @@ pub struct Status {
 }
 
 impl Status {
+    /// Prints the state of the service.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let status = client.get("/admin/v1/status").await?;

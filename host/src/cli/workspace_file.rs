@@ -9,6 +9,10 @@ use serde_json::{Map, Value, json};
 use super::failure::Failure;
 
 /// Returns the file as JSON, with its secrets resolved.
+///
+/// # Errors
+///
+/// [`Failure`] if the file cannot be read or is not valid TOML.
 pub fn read(path: &Path) -> Result<Value, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))?;

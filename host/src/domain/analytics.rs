@@ -32,6 +32,7 @@ pub enum MetricSet {
 impl MetricSet {
     pub const ALL: [Self; 2] = [Self::Conversations, Self::Tickets];
 
+    /// Returns the name in the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Conversations => "conversations",
@@ -39,6 +40,7 @@ impl MetricSet {
         }
     }
 
+    /// Reads the name in the interface. `None` if it is not known.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|set| set.as_str() == text)
     }
@@ -59,6 +61,7 @@ impl MetricSet {
         }
     }
 
+    /// Returns the set with this number in the store. `None` if it is not known.
     pub fn coded(code: i64) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -124,6 +127,7 @@ impl Slot {
         Self::containing(Micros(instant.0.saturating_add(Self::MICROS - 1)))
     }
 
+    /// Returns the instant at which the slot begins.
     pub fn start(self) -> Micros {
         Micros(i64::from(self.0) * Self::MICROS)
     }
@@ -143,6 +147,7 @@ pub struct Key {
 }
 
 impl Key {
+    /// Creates a key. An empty text and the agent 0 count as none, and a long source is cut.
     pub fn new(agent_type: Option<String>, agent: Option<i64>, source: Option<String>) -> Self {
         let some = |text: Option<String>| text.filter(|text| !text.is_empty());
         Self {
@@ -182,6 +187,7 @@ impl Measured {
         Self(bits.fold(0, |bits, (place, met)| bits | (u8::from(*met) << place)))
     }
 
+    /// Returns the contribution as counts: 1 for each measure whose bit is set.
     pub fn counts(self) -> Counts {
         std::array::from_fn(|place| i64::from(self.0 >> place & 1))
     }
@@ -199,6 +205,7 @@ pub enum Granularity {
 impl Granularity {
     pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
 
+    /// Returns the word of the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Day => "day",
@@ -207,6 +214,7 @@ impl Granularity {
         }
     }
 
+    /// Reads a word of the interface. `None` if it is not known.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.as_str() == text)
     }

@@ -103,6 +103,7 @@ impl Category {
         Self::GivenUp,
     ];
 
+    /// Returns the word of the contract and the store, such as `unknown-template`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -285,6 +286,7 @@ pub struct Template {
 impl Template {
     pub const APPROVED: &str = "approved";
 
+    /// Returns whether the provider has approved the template, so that it can be sent.
     pub fn is_approved(&self) -> bool {
         self.status == Self::APPROVED
     }

@@ -70,6 +70,7 @@ pub enum ConnectionKind {
 }
 
 impl ConnectionKind {
+    /// Returns the word that the store keeps.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -77,6 +78,7 @@ impl ConnectionKind {
         }
     }
 
+    /// Reads a word of the store. `None` if it is not a kind.
     pub fn from_text(text: &str) -> Option<Self> {
         [Self::Source, Self::Channel]
             .into_iter()
@@ -115,14 +117,17 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Returns the time without an answer after which a conversation becomes `no_response`.
     pub fn unanswered_after(&self) -> Duration {
         span(self.unanswered_seconds)
     }
 
+    /// Returns the time without a message after which a conversation closes.
     pub fn idle_after(&self) -> Duration {
         span(self.idle_seconds)
     }
 
+    /// Returns the time after which a message that could not be sent is given up.
     pub fn kept_for(&self) -> Duration {
         span(self.kept_seconds)
     }

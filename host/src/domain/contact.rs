@@ -25,10 +25,13 @@ pub fn keys(phones: &[Phone], emails: &[String]) -> Vec<String> {
     keys
 }
 
+/// Returns the key of a contact for the match key of its phone: `phone:` and the match key.
 pub fn phone_key(match_key: &str) -> String {
     format!("phone:{match_key}")
 }
 
+/// Returns the key of a contact for its e-mail address: `email:` and the address. Upper and
+/// lower case make no difference.
 pub fn email_key(email: &str) -> String {
     format!("email:{}", email.to_lowercase())
 }

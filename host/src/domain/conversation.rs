@@ -18,6 +18,7 @@ pub enum Status {
 }
 
 impl Status {
+    /// Returns the word of the export.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",

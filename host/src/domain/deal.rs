@@ -50,6 +50,7 @@ impl Status {
     /// In the order of the interface.
     pub const ALL: [Self; 4] = [Self::Won, Self::Lost, Self::Closed, Self::Open];
 
+    /// Returns the word of the store, the export and the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -59,6 +60,7 @@ impl Status {
         }
     }
 
+    /// Reads such a word. `None` if it is not a status.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
@@ -95,6 +97,7 @@ impl Stage {
     /// The stage of every new deal.
     pub const FIRST: Self = Self::InQualification;
 
+    /// Returns the word of the store, the export and the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Transferred => "transferred",
@@ -109,6 +112,7 @@ impl Stage {
         }
     }
 
+    /// Reads such a word. `None` if it is not a stage.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
     }

@@ -120,6 +120,7 @@ impl DeliveryStatus {
         Self::Quarantined,
     ];
 
+    /// Returns the word of the answer, the store and the commands.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -134,6 +135,7 @@ impl DeliveryStatus {
         }
     }
 
+    /// Reads such a word. `None` if it is not a status.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
@@ -179,6 +181,7 @@ impl ItemStatus {
         Self::Failed,
     ];
 
+    /// Returns the word of the answer, the store and the commands.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -197,6 +200,7 @@ impl ItemStatus {
         matches!(self, Self::Converted | Self::Updated)
     }
 
+    /// Reads such a word. `None` if it is not a status.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }

@@ -161,10 +161,12 @@ impl ConnectionId {
     /// Characters of an id: 131 bits.
     pub const LENGTH: usize = 22;
 
+    /// Creates a random id.
     pub fn generate() -> Self {
         Self(base62(Self::LENGTH))
     }
 
+    /// Returns the 22 characters of the id.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -33,6 +33,7 @@ impl KeyKind {
         Self::Admin,
     ];
 
+    /// Returns the prefix of the keys of this kind, such as `pk_`.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Partner => "pk_",
@@ -52,6 +53,7 @@ impl KeyKind {
         }
     }
 
+    /// Reads the word in the store and in commands. `None` if it is not a kind.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
@@ -81,6 +83,7 @@ const RANDOM: usize = 32;
 const CHECKSUM: usize = 6;
 
 impl PlainKey {
+    /// Creates a random key of this kind.
     pub fn generate(kind: KeyKind) -> Self {
         let random = base62(RANDOM);
         let text = format!("{}{random}{}", kind.prefix(), checksum(kind, &random));
@@ -119,6 +122,7 @@ impl PlainKey {
         })
     }
 
+    /// Returns the kind of the key.
     pub fn kind(&self) -> KeyKind {
         self.kind
     }
@@ -183,6 +187,7 @@ pub struct KeyRecord {
 }
 
 impl KeyRecord {
+    /// Returns whether the key is neither revoked nor expired.
     pub fn is_live(&self, now: Micros) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }

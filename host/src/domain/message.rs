@@ -20,6 +20,7 @@ pub enum Actor {
 }
 
 impl Actor {
+    /// Returns the word of the store and the export.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Contact => "contact",
@@ -29,6 +30,7 @@ impl Actor {
         }
     }
 
+    /// Reads such a word. `None` if it is not an actor.
     pub fn from_text(text: &str) -> Option<Self> {
         [Self::Contact, Self::Agent, Self::Human, Self::System]
             .into_iter()
@@ -102,6 +104,7 @@ impl State {
         Self::Received,
     ];
 
+    /// Returns the word of the store and the export.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -116,6 +119,7 @@ impl State {
         }
     }
 
+    /// Reads such a word. `None` if it is not a state.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == text)
     }

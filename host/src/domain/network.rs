@@ -24,6 +24,8 @@ impl fmt::Debug for Network {
 }
 
 impl Networks {
+    /// Returns whether one of the networks contains the address. An IPv4 address that is
+    /// mapped into IPv6 counts as IPv4.
     pub fn contain(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(address))

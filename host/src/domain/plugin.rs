@@ -16,6 +16,7 @@ use super::lead::Lead;
 pub struct Digest(pub String);
 
 impl Digest {
+    /// Computes the digest of a component's bytes.
     pub fn compute(bytes: &[u8]) -> Self {
         use sha2::Digest as _;
         Self(hex::encode(&sha2::Sha256::digest(bytes)))
@@ -50,6 +51,7 @@ pub enum PluginKind {
 }
 
 impl PluginKind {
+    /// Returns the word of the admin API and the commands.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Converter => "converter",

@@ -26,6 +26,7 @@ pub enum Publisher {
 pub struct PublicKey(pub [u8; 32]);
 
 impl PublicKey {
+    /// Reads `ed25519:` and 64 hexadecimal digits. `None` if the text has another form.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = super::hex::decode(text.strip_prefix(PREFIX)?)?;
         Some(Self(bytes.try_into().ok()?))
@@ -56,6 +57,8 @@ impl Publisher {
         }
     }
 
+    /// Returns the form in the store and in answers: a public key, `admin-key:` and an id,
+    /// `operator` or `inbox`.
     pub fn text(&self) -> String {
         match self {
             Self::Signer(key) => key.to_string(),
@@ -65,6 +68,7 @@ impl Publisher {
         }
     }
 
+    /// Reads the form of [`Self::text`]. `None` if the text has another form.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "operator" => Some(Self::Operator),

@@ -43,6 +43,7 @@ impl Entity {
         Self::Deals,
     ];
 
+    /// Returns the name in the interface, such as `message_errors`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Conversations => "conversations",

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 const ZERO: char = '\0';
 const SHOWN_AS: &str = "\u{fffd}";
 
+/// Returns the text with U+FFFD in place of each U+0000. The usual text is not copied.
 pub fn without_zero(text: &str) -> Cow<'_, str> {
     if text.contains(ZERO) {
         Cow::Owned(text.replace(ZERO, SHOWN_AS))

@@ -30,10 +30,12 @@ pub fn whole_seconds(span: Duration) -> u64 {
 }
 
 impl Micros {
+    /// Returns the instant after this span, or the last instant that fits if that is earlier.
     pub fn plus(self, span: Duration) -> Self {
         Self(self.0.saturating_add(micros(span)))
     }
 
+    /// Returns the instant before this span, or the first instant that fits if that is later.
     pub fn minus(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(micros(span)))
     }

@@ -61,6 +61,7 @@ impl Day {
         EPOCH.saturating_add(span)
     }
 
+    /// Returns the date this many days later. A negative number goes back.
     pub fn plus(self, days: i32) -> Self {
         Self(self.0.saturating_add(days))
     }
@@ -100,6 +101,7 @@ impl Zone {
         })
     }
 
+    /// Returns the name in the IANA database.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -53,6 +53,7 @@ struct Kept {
 }
 
 impl Pool {
+    /// Returns an empty pool. An idle connection is kept for `kept_for` at most.
     pub fn new(kept_for: Duration) -> Self {
         Self {
             kept_for,
@@ -89,6 +90,7 @@ impl Pool {
         }
     }
 
+    /// Returns the longest time that an idle connection is kept.
     pub fn kept_for(&self) -> Duration {
         self.kept_for
     }
@@ -108,14 +110,17 @@ impl Pool {
             })
     }
 
+    /// Counts a connection that was opened.
     pub fn count_opened(&self) {
         self.opened.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a connection that was reused.
     pub fn count_reused(&self) {
         self.reused.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Returns the counts since the start, and the number of idle connections now.
     pub fn connections(&self) -> Connections {
         Connections {
             opened: self.opened.load(Ordering::Relaxed),

@@ -36,6 +36,8 @@ use crate::http::state::Http;
 use crate::limits;
 use crate::telemetry::Shed;
 
+/// Answers a request. It always returns an answer: a failure becomes one too. `far_end` is the
+/// other end of the connection, a trusted proxy perhaps.
 pub async fn answer(
     http: &Arc<Http>,
     surface: Surface,

@@ -28,14 +28,17 @@ pub struct WorkspaceCaller {
 }
 
 impl WorkspaceCaller {
+    /// Returns the scope of the queries that this caller may make.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
+    /// Returns the workspace that the key reads.
     pub fn workspace(&self) -> &Workspace {
         workspace_of(&self.caller)
     }
 
+    /// Returns the id of the key.
     pub fn key(&self) -> KeyId {
         self.caller.key.id
     }
@@ -49,18 +52,22 @@ pub struct PartnerCaller {
 }
 
 impl PartnerCaller {
+    /// Returns the scope of the queries and commits that this caller may make.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
+    /// Returns the workspace that the partner works in.
     pub fn workspace(&self) -> &Workspace {
         workspace_of(&self.caller)
     }
 
+    /// Returns the partner that the key or access token belongs to.
     pub fn partner(&self) -> &Partner {
         self.caller.partner.as_ref().expect("checked when granted")
     }
 
+    /// Returns the id of the key or access token.
     pub fn key(&self) -> KeyId {
         self.caller.key.id
     }
@@ -82,6 +89,7 @@ pub struct AdminCaller {
 }
 
 impl AdminCaller {
+    /// Returns the id of the admin key.
     pub fn key(&self) -> KeyId {
         self.caller.key.id
     }

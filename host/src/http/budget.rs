@@ -134,6 +134,7 @@ impl Share {
         self.connection = Some(connection.clone());
     }
 
+    /// Returns the bytes that the share holds.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

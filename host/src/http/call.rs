@@ -27,6 +27,7 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// Parses the query of the request.
     pub fn query(&self) -> Query<'_> {
         Query::from_head(self.head)
     }

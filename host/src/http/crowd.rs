@@ -64,6 +64,9 @@ enum Now {
 }
 
 impl Crowd {
+    /// Returns an empty crowd for at most `most` connections, and at most `most_of_one` of one
+    /// address; each bound is at least 1. A connection that was served less than `rest` ago is
+    /// not closed to make room.
     pub fn new(most: usize, most_of_one: usize, rest: Duration) -> Self {
         Self {
             most: most.max(1),

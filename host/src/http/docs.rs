@@ -21,6 +21,7 @@ use crate::http::route::{DocsFile, Surface};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// Returns the OpenAPI document of the call's surface, or 304 if the client's copy is current.
 pub fn document(call: &Call<'_>) -> Reply {
     static KEPT: [OnceLock<Asset>; 4] = [const { OnceLock::new() }; 4];
     let place = match call.surface {
@@ -36,6 +37,7 @@ pub fn document(call: &Call<'_>) -> Reply {
     asset.answer(call)
 }
 
+/// Returns a file of the page that shows the document, with a content security policy.
 pub fn page(call: &Call<'_>, file: DocsFile) -> Reply {
     static KEPT: [OnceLock<Asset>; 3] = [const { OnceLock::new() }; 3];
     let (place, content_type, text) = match file {

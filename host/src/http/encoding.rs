@@ -39,6 +39,7 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Compresses the text once with each coding, unless it is too short to be worth it.
     pub fn new(plain: &'static [u8]) -> Self {
         let is_worth_it = plain.len() > limits::COMPRESS_FROM_BYTES;
         // If there is no memory to compress it, the plain text is served.

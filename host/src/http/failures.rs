@@ -36,6 +36,8 @@ pub struct Who {
 }
 
 impl Who {
+    /// Returns the party that failures are counted for: the owner of the address, on the admin
+    /// surface or on the others.
     pub fn new(peer: IpAddr, surface: Surface) -> Self {
         Self {
             address: network::owner(peer),
@@ -45,6 +47,8 @@ impl Who {
 }
 
 impl Failures {
+    /// Returns an empty count. From `most` failures within a minute an address is refused; with
+    /// 0 none is.
     pub fn new(most: u32) -> Self {
         Self {
             most,
@@ -52,6 +56,7 @@ impl Failures {
         }
     }
 
+    /// Counts a failure. If too many addresses are counted already, a new one is not.
     pub fn note(&self, who: Who, now: Micros) {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         // If the clock went backwards, the count starts over too.

@@ -218,6 +218,7 @@ impl Head {
         }
     }
 
+    /// Returns whether the head names a transfer coding that is not supported.
     pub fn has_odd_coding(&self) -> bool {
         self.odd_coding
     }

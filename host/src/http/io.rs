@@ -58,6 +58,7 @@ impl Drop for Part {
 }
 
 impl Progress {
+    /// Returns the progress of a new connection, which has received no request yet.
     pub fn new() -> Self {
         Self(Arc::new(Stand {
             heard: AtomicBool::new(false),
@@ -67,12 +68,14 @@ impl Progress {
         }))
     }
 
+    /// Marks the beginning of a request, or of a part of it. Each needs its own `request_ends`.
     pub fn request_begins(&self) {
         self.0.phase.store(IDLE, Ordering::Relaxed);
         self.moves();
         self.0.parts.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Marks the end of a request, or of a part of it.
     pub fn request_ends(&self) {
         self.moves();
         self.0.parts.fetch_sub(1, Ordering::Relaxed);
@@ -107,10 +110,12 @@ impl Progress {
         self.phase() == HEAD
     }
 
+    /// Returns whether a request is being served.
     pub fn is_busy(&self) -> bool {
         self.phase() == BUSY
     }
 
+    /// Notes that bytes have moved now.
     pub fn moves(&self) {
         self.0.moved.store(now(), Ordering::Relaxed);
     }

@@ -28,6 +28,7 @@ enum Content {
 }
 
 impl Payload {
+    /// Returns a payload that is sent in one piece. It may be empty.
     pub fn whole(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         Self {

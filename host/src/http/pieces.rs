@@ -47,6 +47,7 @@ impl<T: Send + 'static> Pieces<T> {
         }
     }
 
+    /// Returns the list as the body of an answer. Its length in bytes is known in advance.
     pub fn into_payload(self) -> Payload {
         Payload::pieces(self.bytes, self)
     }

@@ -14,6 +14,8 @@ pub struct Here(#[expect(dead_code, reason = "its end is the signal")] watch::Se
 pub struct Client(Option<Arc<watch::Receiver<()>>>);
 
 impl Client {
+    /// Returns a watched client, and the guard that its connection holds. When the guard is
+    /// dropped, the client has left.
     pub fn new() -> (Here, Self) {
         let (here, client) = watch::channel(());
         (Here(here), Self(Some(Arc::new(client))))

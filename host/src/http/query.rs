@@ -11,10 +11,12 @@ use super::error::ApiError;
 pub struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Query<'a> {
+    /// Parses the query of a request's address; an absent query has no names.
     pub fn from_head(head: &'a Parts) -> Self {
         Self::parse(head.uri.query().unwrap_or_default())
     }
 
+    /// Parses the part of an address after the `?`, and decodes names and values.
     pub fn parse(text: &'a str) -> Self {
         Self(form_urlencoded::parse(text.as_bytes()).collect())
     }

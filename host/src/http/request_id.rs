@@ -30,16 +30,19 @@ impl RequestId {
         }
     }
 
+    /// Returns a new id of 32 hexadecimal digits, which begins with the time.
     pub fn new(now: Micros) -> Self {
         let mut text = [0u8; uuid::fmt::Simple::LENGTH];
         let text = uuid_at(now).as_simple().encode_lower(&mut text);
         Self(HeaderValue::from_str(text).expect("hexadecimal digits fit a header"))
     }
 
+    /// Returns the id as text, in visible ASCII.
     pub fn as_str(&self) -> &str {
         self.0.to_str().expect("visible ASCII by construction")
     }
 
+    /// Returns the id as the value of a header.
     pub fn header(&self) -> HeaderValue {
         self.0.clone()
     }

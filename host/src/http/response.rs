@@ -10,20 +10,24 @@ pub type Reply = Response<Payload>;
 
 pub const JSON: &str = "application/json; charset=utf-8";
 
+/// Returns an answer of plain text in UTF-8.
 pub fn text(status: StatusCode, body: impl Into<Bytes>) -> Reply {
     bytes_of(status, "text/plain; charset=utf-8", body)
 }
 
+/// Returns an answer without a body and a content type.
 pub fn empty(status: StatusCode) -> Reply {
     let mut reply = Response::new(Payload::default());
     *reply.status_mut() = status;
     reply
 }
 
+/// Returns an answer with these bytes and this content type.
 pub fn bytes_of(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
     with_payload(status, content_type, Payload::whole(body))
 }
 
+/// Returns an answer with this payload and this content type.
 pub fn with_payload(status: StatusCode, content_type: &'static str, payload: Payload) -> Reply {
     let mut reply = Response::new(payload);
     *reply.status_mut() = status;

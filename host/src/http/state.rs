@@ -29,6 +29,7 @@ pub struct Http {
 }
 
 impl Http {
+    /// Returns the state at the start: no connections, and the bounds of the configuration.
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
         let core = Arc::clone(&pipeline.core);
         let (config, server) = (&core.config, &core.config.server);

@@ -39,10 +39,12 @@ pub fn pattern(expression: &str, description: &str) -> Value {
     )
 }
 
+/// A text that is one of the words.
 pub fn one_of(words: &[&str], description: &str) -> Value {
     told(json!({"type": "string", "enum": words}), description)
 }
 
+/// A list of at most `most` items.
 pub fn list(items: &Value, most: usize, description: &str) -> Value {
     let own = json!({"type": "array", "items": items, "maxItems": most});
     told(own, description)

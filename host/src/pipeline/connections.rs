@@ -48,11 +48,14 @@ impl Declared {
         (connection.id.clone(), version, digest.clone())
     }
 
+    /// Returns the checks that this version declared for the current configuration, or `None`
+    /// if they are not cached.
     pub fn get(&self, connection: &Connection, digest: &Digest) -> Option<Arc<SenderChecks>> {
         let known = self.0.lock().expect("the lock is not poisoned");
         known.get(&Self::key(connection, digest)).cloned()
     }
 
+    /// Caches the checks and returns them. A full cache is cleared first.
     pub fn keep(
         &self,
         connection: &Connection,
@@ -209,6 +212,7 @@ pub struct Connections {
 }
 
 impl Connections {
+    /// Returns connections with empty caches.
     pub fn new(store: Arc<dyn Store>, sealer: Arc<Sealer>) -> Self {
         Self {
             store,

@@ -15,12 +15,14 @@ pub struct Held {
 }
 
 impl Held {
+    /// Returns a lease that begins now.
     pub fn lasting(lease: Duration) -> Self {
         Self {
             until: clock::boot() + lease,
         }
     }
 
+    /// Returns whether the lease has expired.
     pub fn has_ended(self) -> bool {
         clock::boot() >= self.until
     }

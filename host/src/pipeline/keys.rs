@@ -109,6 +109,8 @@ impl Keys {
         }
     }
 
+    /// Notes that the key was used, unless its use in this minute is known. The notes are
+    /// stored later.
     pub fn note_use(&self, caller: &Caller, now: Micros) {
         let minute = now.minute();
         if caller

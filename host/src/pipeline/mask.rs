@@ -71,6 +71,8 @@ impl Pattern<'_> {
 }
 
 impl<'s> Mask<'s> {
+    /// Returns a mask for these secrets. A secret that is too short to find by its value is
+    /// masked by name only.
     pub fn new(secrets: &'s Secrets) -> Self {
         let mut by_value: Vec<_> = secrets
             .iter()

@@ -139,6 +139,8 @@ pub struct Evidence<'a> {
 }
 
 impl Evidence<'static> {
+    /// Opens a sealed proof. Returns `None` if it belongs to another delivery, no key of this
+    /// host opens it, or it is damaged.
     pub fn open(pipeline: &Pipeline, delivery: &NewDelivery, sealed: &[u8]) -> Option<Self> {
         let plain = pipeline
             .core
@@ -194,11 +196,21 @@ mod in_base64 {
     use bytes::Bytes;
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, de};
 
+    /// Writes bytes as base64; `None` as null.
+    ///
+    /// # Errors
+    ///
+    /// The error of the serializer.
     pub fn serialize<S: Serializer>(bytes: &Option<Bytes>, to: S) -> Result<S::Ok, S::Error> {
         let text = bytes.as_ref().map(|bytes| STANDARD.encode(bytes));
         text.serialize(to)
     }
 
+    /// Reads bytes from base64; null as `None`.
+    ///
+    /// # Errors
+    ///
+    /// The error of the deserializer, if the value is neither null nor a text in base64.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
         let bytes = text.map(|text| STANDARD.decode(text).map(Bytes::from));

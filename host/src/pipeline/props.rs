@@ -22,6 +22,7 @@ pub struct Kept {
     pub left_out: Vec<String>,
 }
 
+/// Returns the properties of the deal. `name` and `phones` are those that could be read.
 pub fn of_lead(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone]) -> Kept {
     let mut kept = Filling::new(limits::DEAL_PROPS_BYTES);
     let connection = &live.connection;

@@ -35,6 +35,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
+    /// Returns the state at the start, with empty caches.
     pub fn new(core: Arc<Core>) -> Self {
         let (config, store) = (&core.config, &core.store);
         Self {
@@ -57,6 +58,7 @@ impl Pipeline {
         self.wake.notify_one();
     }
 
+    /// Counts a delivery that waits, and wakes the worker.
     pub(super) fn one_more_waits(&self, connection: &ConnectionId) {
         self.waiting.one_more(connection);
         self.wake();

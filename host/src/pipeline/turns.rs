@@ -35,6 +35,7 @@ pub struct Turn<'a> {
 }
 
 impl Turns {
+    /// Returns turns for `at_once` deliveries of one connection at a time.
     pub fn new(at_once: usize) -> Self {
         Self {
             at_once,

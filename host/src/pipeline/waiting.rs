@@ -22,11 +22,13 @@ struct Counts {
 }
 
 impl Waiting {
+    /// Replaces the counts with those of the store.
     pub fn counted(&self, of: HashMap<ConnectionId, u64>) {
         let all = of.values().sum();
         *self.counts.lock().expect("the lock is not poisoned") = Counts { all, of };
     }
 
+    /// Adds a delivery that this host has taken in since the last count.
     pub fn one_more(&self, connection: &ConnectionId) {
         let mut counts = self.counts.lock().expect("the lock is not poisoned");
         counts.all += 1;

@@ -57,6 +57,7 @@ pub enum Function {
 }
 
 impl Function {
+    /// Returns the function's name in the log and in the list of circuits.
     pub fn name(self) -> &'static str {
         match self {
             Self::Checks => "sender-checks",
@@ -125,6 +126,7 @@ impl Circuit {
 }
 
 impl Breakers {
+    /// Returns breakers without an open circuit.
     pub fn new(clock: SharedClock) -> Self {
         Self {
             clock,
@@ -215,6 +217,8 @@ impl Breakers {
         self.lock().clear();
     }
 
+    /// Returns the open circuits. Each pair of circuits is listed once; `inline_only` marks
+    /// those that stop only requests.
     pub fn open(&self) -> Vec<Open> {
         let mut list: Vec<Open> = self
             .lock()
@@ -268,6 +272,8 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
+    /// Reports the result of the admitted call, which opens or closes the circuits. Trials
+    /// count for nothing.
     pub fn report<T>(mut self, answer: &Result<T, CallError>) {
         self.reported = true;
         if self.budget == Budget::Trial {

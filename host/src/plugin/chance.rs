@@ -3,11 +3,13 @@
 pub struct Chance(u64);
 
 impl Chance {
+    /// Returns the sequence of a seed. The seeds 0 and 1 give the same.
     pub fn from_seed(seed: u64) -> Self {
         // A seed of zero would only produce zeros.
         Self(seed.max(1))
     }
 
+    /// Returns the next number below `end`, which must not be 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -15,6 +15,12 @@ use super::trial::TRIAL_LANE;
 use super::{Budget, Plugins, Whose};
 use crate::limits;
 
+/// Runs the golden cases in order and compares each answer with its expectation.
+///
+/// # Errors
+///
+/// [`LoadError`] if an answer differs, too many cases go unanswered, or the host cannot run
+/// one.
 pub(super) async fn try_cases(
     plugins: &Plugins,
     loaded: &Arc<Loaded>,

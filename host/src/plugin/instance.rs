@@ -44,18 +44,22 @@ pub struct Ticket {
 }
 
 impl Ticket {
+    /// Marks the call as abandoned: it ends at the next tick.
     pub fn give_up(&self) {
         self.gone.store(true, Ordering::Relaxed);
     }
 
+    /// Returns whether the call was abandoned.
     pub fn is_given_up(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
     }
 
+    /// Marks the call as started.
     pub fn start(&self) {
         self.started.store(true, Ordering::Relaxed);
     }
 
+    /// Returns whether the call has started.
     pub fn has_started(&self) -> bool {
         self.started.load(Ordering::Relaxed)
     }

@@ -67,6 +67,8 @@ impl std::fmt::Debug for Loaded {
 }
 
 impl Loaded {
+    /// Returns the identity of the version, for the record of a conversion with this
+    /// configuration.
     pub fn ran_with(&self, config_version: i64) -> RanWith {
         RanWith {
             plugin: self.description.name.clone(),
@@ -120,6 +122,11 @@ impl From<Refused> for LoadError {
     }
 }
 
+/// Checks, compiles, links and tries a component within the trial's time. It activates nothing.
+///
+/// # Errors
+///
+/// [`LoadError`] if the component is refused or the host cannot try it.
 pub(super) async fn prepare(trial: &mut Trial, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
     let plugins = trial.plugins.clone();
     let limit = plugins.0.component_bytes;
@@ -142,6 +149,11 @@ pub(super) struct Read {
 impl Read {
     /// Reads all of the bytes several times, so it must not run on threads that serve
     /// requests.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] if the bytes are not a component, too many, badly signed, or with faulty
+    /// golden cases.
     pub(super) fn from_wasm(wasm: &[u8], limit: usize) -> Result<Self, LoadError> {
         refuse_foreign_bytes(wasm, limit)?;
         let cases = golden_cases(wasm)?;
@@ -482,6 +494,7 @@ async fn checks_without_configuration(
     }
 }
 
+/// Returns a function that makes a failed call of `function` the error of a trial.
 pub(super) fn tried(function: &'static str) -> impl Fn(CallError) -> LoadError {
     move |source| LoadError::Tried { function, source }
 }

@@ -18,6 +18,8 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// Returns the limit of one call, in bytes. It is at most the size of the pool that all
+    /// calls share.
     pub fn new(memory_limit: usize, pool: Arc<Pool>) -> Self {
         Self {
             // One call may not have more than all calls together.

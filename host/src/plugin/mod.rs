@@ -224,10 +224,12 @@ impl Plugins {
         Ok(before)
     }
 
+    /// Returns the active version of a plugin, or `None` if it has none.
     pub fn active(&self, name: &str) -> Option<Arc<Loaded>> {
         self.0.registry.active(name)
     }
 
+    /// Returns the installed version with this digest, active or not, or `None`.
     pub fn by_digest(&self, digest: &Digest) -> Option<Arc<Loaded>> {
         self.0.registry.by_digest(digest)
     }
@@ -241,6 +243,7 @@ impl Plugins {
         }
     }
 
+    /// Returns the installed versions, and which of them are active.
     pub fn list(&self) -> Vec<Listed> {
         self.0.registry.list()
     }

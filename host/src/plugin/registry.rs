@@ -29,6 +29,7 @@ pub struct Listed {
 }
 
 impl Registry {
+    /// Adds a version without activating it.
     pub fn install(&self, loaded: &Arc<Loaded>) {
         self.table.rcu(|table| {
             let mut table = Table::clone(table);
@@ -60,10 +61,12 @@ impl Registry {
         Ok(before.active.get(name).cloned())
     }
 
+    /// Returns the active version of a plugin, or `None` if it has none.
     pub fn active(&self, name: &str) -> Option<Arc<Loaded>> {
         self.table.load().active.get(name).cloned()
     }
 
+    /// Returns the installed version with this digest, active or not, or `None`.
     pub fn by_digest(&self, digest: &Digest) -> Option<Arc<Loaded>> {
         self.table.load().by_digest.get(digest).cloned()
     }

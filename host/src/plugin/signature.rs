@@ -25,6 +25,7 @@ pub fn new_key() -> Option<Zeroizing<Vec<u8>>> {
     Some(Zeroizing::new(document.as_ref().to_vec()))
 }
 
+/// Returns the public key of a signing key, or `None` if that is not an Ed25519 key.
 pub fn public_key(signing_key: &[u8]) -> Option<PublicKey> {
     public(&read_key(signing_key)?)
 }

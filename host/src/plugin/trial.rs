@@ -39,6 +39,7 @@ pub struct Trials {
 }
 
 impl Trials {
+    /// Returns trials with this time budget, none of which runs yet.
     pub fn new(budget: Duration) -> Self {
         Self {
             turns: Arc::new(Semaphore::new(limits::TRIALS_AT_ONCE)),
@@ -62,6 +63,7 @@ impl Drop for Waiting<'_> {
 pub struct Aside<T: Send + 'static>(Option<T>);
 
 impl<T: Send + 'static> Aside<T> {
+    /// Wraps a value, to be dropped on a thread of its own.
     pub fn new(value: T) -> Self {
         Self(Some(value))
     }

@@ -41,6 +41,7 @@ impl Gathering {
         }
     }
 
+    /// Sets a product's name, which is folded already. An empty one removes the product.
     pub(super) fn set_folded(&mut self, id: ProductId, folded: &str) {
         for word in fold::words(folded) {
             let number = match self.known.get(word) {
@@ -73,10 +74,13 @@ impl Gathering {
         self.words.len() >= MOST || self.bytes() / 2 > bound
     }
 
+    /// Builds the index.
     pub fn build(self) -> Index {
         Index::new(self.into_segment())
     }
 
+    /// Builds a segment from the last name of each product. Products without words are left
+    /// out.
     pub(super) fn into_segment(mut self) -> Segment {
         let words = self.number_in_order();
         let mut kept = self.latest();

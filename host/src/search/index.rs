@@ -38,6 +38,7 @@ const SHARE: usize = 32;
 const CHANGE_BYTES: usize = 48;
 
 impl Index {
+    /// Creates an index without changes.
     pub(super) fn new(base: Segment) -> Self {
         Self::over(Arc::new(base), HashMap::new())
     }

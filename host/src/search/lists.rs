@@ -65,6 +65,7 @@ impl Lists {
         }
     }
 
+    /// Returns the bytes of memory that the lists take.
     pub fn bytes(&self) -> usize {
         self.bytes.len() + size_of_val(&*self.ends)
     }
@@ -74,6 +75,7 @@ impl Lists {
         self.start(words.end) - self.start(words.start)
     }
 
+    /// Returns the names that contain this word.
     pub fn list(&self, word: u32) -> List<'_> {
         let mut list = &self.bytes[self.start(word)..self.start(word + 1)];
         let count = varint::read(&mut list);
@@ -115,6 +117,7 @@ fn encode(bytes: &mut Vec<u8>, list: &[u32], names: u32) {
 }
 
 impl Steps<'_> {
+    /// Calls `each` with the number of each name, ascending.
     #[inline]
     pub fn for_each(&self, mut each: impl FnMut(u32)) {
         let mut rest = self.0;

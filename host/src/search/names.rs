@@ -17,6 +17,8 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Builds the names from the numbers of their words. They must be in the order of
+    /// `compare`.
     pub fn build<'a>(names: impl Iterator<Item = &'a [u32]>) -> Self {
         let mut bytes = Vec::new();
         let mut blocks = Vec::new();
@@ -43,10 +45,12 @@ impl Names {
         }
     }
 
+    /// Returns the number of names.
     pub fn count(&self) -> u32 {
         self.count
     }
 
+    /// Returns the bytes of memory that the names take.
     pub fn bytes(&self) -> usize {
         self.bytes.len() + size_of_val(&*self.blocks)
     }
@@ -60,6 +64,7 @@ impl Names {
         }
     }
 
+    /// Calls `each` with the number and the words of each name, in order.
     pub fn for_each(&self, mut each: impl FnMut(u32, &[u32])) {
         let mut rest = &*self.bytes;
         let mut words = Vec::new();

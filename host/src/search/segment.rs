@@ -41,10 +41,12 @@ impl Segment {
         }
     }
 
+    /// Returns the number of names.
     pub fn count(&self) -> u32 {
         self.names.count()
     }
 
+    /// Returns the bytes of memory that the segment takes.
     pub fn bytes(&self) -> usize {
         self.words.bytes()
             + self.lists.bytes()
@@ -53,20 +55,25 @@ impl Segment {
             + size_of_val(&*self.by_id)
     }
 
+    /// Returns the product that has the name of this number.
     pub fn id(&self, number: u32) -> ProductId {
         self.ids[number as usize]
     }
 
+    /// Returns the number of the name of a product. `None` if the segment does not have the
+    /// product.
     pub fn find(&self, id: ProductId) -> Option<u32> {
         let at = |number: &u32| self.ids[*number as usize].cmp(&id);
         let found = self.by_id.binary_search_by(at).ok()?;
         Some(self.by_id[found])
     }
 
+    /// Replaces the content of `into` by the words of this name.
     pub fn read(&self, number: u32, into: &mut Vec<u32>) {
         self.names.read(number, into);
     }
 
+    /// Calls `each` with the number and the words of each name, in order.
     pub fn for_each(&self, each: impl FnMut(u32, &[u32])) {
         self.names.for_each(each);
     }
@@ -110,10 +117,12 @@ impl Words {
         Self(Map::new(bytes).expect("it was just built"))
     }
 
+    /// Returns the map from each word to its number.
     pub fn map(&self) -> &Map<Vec<u8>> {
         &self.0
     }
 
+    /// Returns the number of words.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -122,6 +131,7 @@ impl Words {
         self.0.as_fst().as_bytes().len()
     }
 
+    /// Returns the number of a word. `None` if no name contains it.
     pub fn number(&self, word: &str) -> Option<u32> {
         self.0.get(word).map(number)
     }

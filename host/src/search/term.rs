@@ -109,6 +109,7 @@ impl Term {
         &self.text
     }
 
+    /// Returns the distinct words of the term.
     pub(super) fn words(&self) -> &[Word] {
         &self.words
     }

@@ -1,5 +1,6 @@
 //! Variable-length integers: seven bits in each byte.
 
+/// Appends the number in one to five bytes.
 pub(super) fn write(bytes: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
         bytes.push(number.to_le_bytes()[0] | 0x80);

@@ -38,6 +38,7 @@ pub struct ByPartner {
 }
 
 impl ByPartner {
+    /// Returns the entry for the history of a deal.
     pub fn changed_by(self) -> ChangedBy {
         ChangedBy::Partner {
             partner_id: self.partner,

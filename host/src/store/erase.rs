@@ -44,6 +44,7 @@ pub enum FoundBy {
 impl FoundBy {
     pub const ALL: [Self; 3] = [Self::Id, Self::Phone, Self::Email];
 
+    /// Returns the word that the store keeps.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Id => "id",
@@ -52,6 +53,7 @@ impl FoundBy {
         }
     }
 
+    /// Reads a word of the store. `None` if it is not known.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|by| by.as_str() == text)
     }
@@ -116,12 +118,14 @@ pub struct Erased {
 }
 
 impl Erased {
+    /// Adds each of these counts.
     pub fn add(&mut self, more: &Self) {
         for (sum, count) in self.counts().into_iter().zip(more.clone().counts()) {
             *sum += *count;
         }
     }
 
+    /// Returns whether all counts are 0.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -177,6 +181,7 @@ pub struct Remaining {
 }
 
 impl Remaining {
+    /// Adds a delivery: by its id up to `limits::LEFT_REMEMBERED`, then only to the count.
     pub fn add(&mut self, delivery: LeftDelivery) {
         if self.deliveries.len() < limits::LEFT_REMEMBERED {
             self.deliveries.push(delivery);

@@ -39,6 +39,7 @@ impl Announcement {
         Self::Analytics,
     ];
 
+    /// Returns the word that hosts send to each other.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Connections => "connections",

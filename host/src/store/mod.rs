@@ -230,8 +230,17 @@ pub trait Store: Intake + Messaging + Deals + Feeds + Analytics + Administration
     fn pool(&self) -> Option<Pool>;
 
     /// Checks that the store can be read.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database cannot be read.
     async fn ping(&self) -> Result<(), StoreError>;
 
     /// Commits a minimal write, to check that the store can be written to.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Full`] if there is no space to write, and [`StoreError`] if the database
+    /// fails.
     async fn try_write(&self) -> Result<(), StoreError>;
 }

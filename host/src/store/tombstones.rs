@@ -27,10 +27,12 @@ pub struct Stamped {
 }
 
 impl Removal {
+    /// Adds rows to remove. Each one leaves a tombstone.
     pub fn remove(&mut self, entity: Entity, ids: &[Uuid]) {
         self.removed.entry(entity).or_default().extend(ids);
     }
 
+    /// Adds rows that stay and get a new stamp.
     pub fn change(&mut self, entity: Entity, ids: &[Uuid]) {
         self.changed.entry(entity).or_default().extend(ids);
     }

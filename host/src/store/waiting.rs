@@ -46,6 +46,8 @@ pub(super) enum Refused {
 }
 
 impl Lines {
+    /// Creates an empty queue. `of_one` is the number of places of a line in a commit that
+    /// several lines share.
     pub fn new(of_one: usize) -> Self {
         Self {
             inner: Mutex::new(Inner::new(of_one)),
@@ -54,6 +56,10 @@ impl Lines {
     }
 
     /// Adds a write, unless its line has no room or no more writes are taken.
+    ///
+    /// # Errors
+    ///
+    /// `Refused::Full` if the line has no room, and `Refused::Closed` after [`Self::close`].
     pub fn push(&self, waiting: Waiting) -> Result<(), Refused> {
         let whose = whose(&waiting.write);
         let mut inner = self.inner();
@@ -75,6 +81,7 @@ impl Lines {
         self.inner().has_room(&whose)
     }
 
+    /// Returns whether no write waits.
     pub fn is_empty(&self) -> bool {
         self.inner().count == 0
     }

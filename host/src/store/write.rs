@@ -273,10 +273,12 @@ pub struct Part {
 }
 
 impl Part {
+    /// Returns whether it contains the first item of the delivery.
     pub fn is_first(&self) -> bool {
         self.places.0 == 0
     }
 
+    /// Returns whether it contains the last item of the delivery.
     pub fn is_last(&self) -> bool {
         self.places.1 + 1 >= self.of
     }

@@ -62,6 +62,8 @@ pub struct Commit {
 type Watch = Arc<dyn Fn(&Commit) + Send + Sync>;
 
 impl Writer {
+    /// Starts a writer with at most `limits::WRITES_PER_COMMIT` interactive writes in a
+    /// commit.
     pub fn start(store: Arc<dyn Store>) -> Self {
         Self::with_max_batch(store, limits::WRITES_PER_COMMIT)
     }

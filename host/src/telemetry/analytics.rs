@@ -33,6 +33,7 @@ pub struct AnalyticsMetrics {
 }
 
 impl AnalyticsMetrics {
+    /// Registers the metrics.
     pub fn new(register: &mut Register<'_>) -> Self {
         Self {
             runs: register.add(

@@ -21,6 +21,7 @@ pub struct EgressMetrics {
 }
 
 impl EgressMetrics {
+    /// Registers the metrics.
     pub fn new(register: &mut Register<'_>) -> Self {
         Self {
             calls: register.add("egress", "Outgoing requests, by outcome"),

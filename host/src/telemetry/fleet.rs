@@ -22,6 +22,7 @@ pub struct FleetMetrics {
 }
 
 impl FleetMetrics {
+    /// Registers the metrics.
     pub fn new(register: &mut Register<'_>) -> Self {
         Self {
             generations: register.add(

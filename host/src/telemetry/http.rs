@@ -88,6 +88,7 @@ pub struct HttpMetrics {
 }
 
 impl HttpMetrics {
+    /// Registers the metrics. Reasons to shed a request begin at zero.
     pub fn new(register: &mut Register<'_>) -> Self {
         let shed: Family<ReasonLabel, Counter> =
             register.add("shed", "Requests refused to protect the service, by reason");
@@ -125,6 +126,7 @@ impl HttpMetrics {
         }
     }
 
+    /// Counts an answered request and its time. The label has the class of the status only.
     pub fn request(&self, route: &'static str, status: u16, seconds: f64) {
         let status = class(status);
         self.requests
@@ -135,30 +137,37 @@ impl HttpMetrics {
             .observe(seconds);
     }
 
+    /// Counts a client connection as open.
     pub fn connection_opened(&self) {
         self.connections.inc();
     }
 
+    /// Counts a client connection as closed.
     pub fn connection_closed(&self) {
         self.connections.dec();
     }
 
+    /// Counts a request that was refused to protect the service.
     pub fn shed(&self, reason: Shed) {
         self.shed.get_or_create(&reason.label()).inc();
     }
 
+    /// Counts a request that was refused because its workspace is past its rate.
     pub fn rate_limited(&self) {
         self.rate_limited.inc();
     }
 
+    /// Counts idle connections that were closed to make room.
     pub fn connections_sent_away(&self, many: usize) {
         self.connections_sent_away.inc_by(many as u64);
     }
 
+    /// Counts a request that was refused because its key is not valid.
     pub fn key_failed(&self) {
         self.keys_failed.inc();
     }
 
+    /// Counts a delivery to an address that no connection has.
     pub fn address_unknown(&self) {
         self.addresses_unknown.inc();
     }

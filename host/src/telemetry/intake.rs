@@ -20,6 +20,7 @@ pub struct IntakeMetrics {
 }
 
 impl IntakeMetrics {
+    /// Registers the metrics.
     pub fn new(register: &mut Register<'_>) -> Self {
         Self {
             deliveries: register.add("deliveries", "Deliveries received, by resulting status"),
@@ -44,11 +45,13 @@ impl IntakeMetrics {
         }
     }
 
+    /// Counts a delivery with its resulting status.
     pub fn delivery(&self, status: DeliveryStatus) {
         let status = status.as_str();
         self.deliveries.get_or_create(&StatusLabel { status }).inc();
     }
 
+    /// Counts a delivery that was not kept because the quarantine is full.
     pub fn quarantine_refused(&self) {
         self.quarantine_refused.inc();
     }
@@ -59,6 +62,7 @@ impl IntakeMetrics {
         self.quarantine_evicted.inc_by(deliveries.into());
     }
 
+    /// Counts an attempt to fetch a lead, by its outcome.
     pub fn fetch(&self, outcome: &FetchOutcome) {
         let outcome = match outcome {
             FetchOutcome::Items(_) => "items",
@@ -69,6 +73,8 @@ impl IntakeMetrics {
         count(&self.fetches, outcome);
     }
 
+    /// Sets the waiting and failed work by state, and the age in seconds of the oldest work
+    /// that waits.
     pub fn backlog(&self, backlog: &Backlog, now: Micros) {
         let states = [
             ("queued", backlog.queued),

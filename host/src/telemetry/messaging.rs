@@ -35,6 +35,7 @@ pub enum Notified {
 }
 
 impl Notified {
+    /// Returns the value of the label `outcome`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -64,6 +65,7 @@ pub enum Sent {
 }
 
 impl Sent {
+    /// Returns the value of the label `outcome`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -92,6 +94,7 @@ pub struct MessagingMetrics {
 }
 
 impl MessagingMetrics {
+    /// Registers the metrics.
     pub fn new(register: &mut Register<'_>) -> Self {
         Self {
             notifications: register.add(

@@ -57,6 +57,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
+    /// Registers the metrics of all areas, each with the prefix `leadhost`.
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("leadhost");
         let register = &mut Register::new(&mut registry);

@@ -96,6 +96,7 @@ fn items() -> Histogram {
 }
 
 impl PluginMetrics {
+    /// Registers the metrics.
     pub fn new(register: &mut Register<'_>) -> Self {
         Self {
             calls: register.add(
@@ -149,6 +150,7 @@ impl PluginMetrics {
         result
     }
 
+    /// Counts a call and its time. Versions past the bound share the digest `other`.
     pub(super) fn called(&self, plugin: &str, digest: &str, outcome: &'static str, seconds: f64) {
         let mut version = VersionLabel {
             plugin: plugin.to_owned(),
@@ -194,10 +196,12 @@ impl PluginMetrics {
         }
     }
 
+    /// Counts a refused component.
     pub fn refused(&self) {
         self.refusals.inc();
     }
 
+    /// Sets the number of open circuits.
     pub fn circuits(&self, open: usize) {
         set(&self.circuits_open, open);
     }

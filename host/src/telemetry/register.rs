@@ -27,6 +27,7 @@ fn seconds() -> Histogram {
 pub struct Register<'r>(&'r mut Registry);
 
 impl<'r> Register<'r> {
+    /// Returns a register that adds to the registry.
     pub fn new(registry: &'r mut Registry) -> Self {
         Self(registry)
     }
@@ -109,6 +110,7 @@ pub struct Few<K> {
 }
 
 impl<K: Hash + Eq + Clone> Few<K> {
+    /// Returns an empty set that admits `most` values.
     pub fn new(most: usize) -> Self {
         Self {
             known: Mutex::default(),
@@ -116,6 +118,8 @@ impl<K: Hash + Eq + Clone> Few<K> {
         }
     }
 
+    /// Returns whether the value has a line of its own. A new value gets one while there is
+    /// room.
     pub fn has(&self, key: &K) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.contains(key) || (known.len() < self.most && known.insert(key.clone()))

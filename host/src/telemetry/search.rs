@@ -41,6 +41,7 @@ pub struct SearchMetrics {
 }
 
 impl SearchMetrics {
+    /// Registers the metrics.
     pub fn new(register: &mut Register<'_>) -> Self {
         Self {
             searches: register.add(
@@ -63,6 +64,7 @@ impl SearchMetrics {
         }
     }
 
+    /// Counts a search by its outcome, and its time with the wait for the index.
     pub fn searched(&self, outcome: Searched, seconds: f64) {
         count(&self.searches, outcome.as_str());
         self.seconds.observe(seconds);

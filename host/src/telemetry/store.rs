@@ -22,6 +22,7 @@ pub struct StoreMetrics {
 }
 
 impl StoreMetrics {
+    /// Registers the metrics.
     pub fn new(register: &mut Register<'_>) -> Self {
         Self {
             commits: register.add("commits", "Transactions of the writer"),

@@ -42,6 +42,13 @@ pub struct Erase {
 const PATH: &str = "/admin/v1/contacts/erase";
 
 impl Erase {
+    /// Erases the person after a confirmation; with `--dry-run` it only prints what it would
+    /// erase.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the user does not confirm, or if no admin key is found, or the service
+    /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         if self.dry_run || !self.yes {

@@ -21,6 +21,12 @@ pub struct Erasures {
 }
 
 impl Erasures {
+    /// Prints a page of erasures.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let [before, limit] = self.page.fields();

@@ -16,6 +16,11 @@ pub enum Contact {
 }
 
 impl Contact {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub async fn run(self) -> Result<(), Failure> {
         match self {
             Self::Erase(command) => command.run().await,

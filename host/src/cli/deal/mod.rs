@@ -16,6 +16,11 @@ pub enum Deal {
 }
 
 impl Deal {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub async fn run(self) -> Result<(), Failure> {
         match self {
             Self::Show(command) => command.run().await,

@@ -25,6 +25,12 @@ pub struct Remove {
 }
 
 impl Remove {
+    /// Removes the deal after a confirmation.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the user does not confirm, or if no admin key is found, or the service
+    /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         if !self.yes {

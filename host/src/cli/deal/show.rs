@@ -23,6 +23,12 @@ pub struct Show {
 }
 
 impl Show {
+    /// Prints the history of the deal.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!(

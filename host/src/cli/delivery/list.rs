@@ -37,6 +37,12 @@ pub struct List {
 }
 
 impl List {
+    /// Prints a page of deliveries that match the filters.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let mut fields = vec![

@@ -21,6 +21,11 @@ pub enum Delivery {
 }
 
 impl Delivery {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub async fn run(self) -> Result<(), Failure> {
         match self {
             Self::List(command) => command.run().await,

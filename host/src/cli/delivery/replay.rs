@@ -51,6 +51,12 @@ pub struct Replay {
 }
 
 impl Replay {
+    /// Replays one delivery, or all that match the filters.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if a replay fails, or if no admin key is found, or the service cannot be
+    /// reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         match &self.id {

@@ -19,6 +19,12 @@ pub struct Show {
 }
 
 impl Show {
+    /// Prints the delivery and the result of each item.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/deliveries/{}", encoded(&self.id));

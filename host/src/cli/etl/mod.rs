@@ -19,6 +19,11 @@ pub enum Etl {
 }
 
 impl Etl {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub async fn run(self) -> Result<(), Failure> {
         match self {
             Self::Status(command) => command.run().await,

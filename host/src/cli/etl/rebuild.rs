@@ -44,6 +44,12 @@ pub struct Rebuild {
 type Making = BTreeMap<i64, String>;
 
 impl Rebuild {
+    /// Requests a new count; with `--wait` it waits until the new counts are active.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the new counts do not become active while it waits, or if no admin key is
+    /// found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let wanted = RebuildRequest {

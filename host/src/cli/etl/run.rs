@@ -23,6 +23,12 @@ pub struct Run {
 }
 
 impl Run {
+    /// Requests a run and waits for its end, at most `--wait-seconds`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the run does not end in time or could not count a workspace, or if no
+    /// admin key is found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let progress = Progress::start("counting");

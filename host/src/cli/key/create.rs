@@ -39,6 +39,12 @@ enum Kind {
 }
 
 impl Create {
+    /// Creates a key and prints it, once.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let kind = match self.kind {
             Kind::Partner => KeyKind::Partner,

@@ -18,6 +18,12 @@ pub struct List {
 }
 
 impl List {
+    /// Prints the keys of a workspace, or all. It does not print the secret part.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = match &self.workspace {

@@ -19,6 +19,11 @@ pub enum Key {
 }
 
 impl Key {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub async fn run(self) -> Result<(), Failure> {
         match self {
             Self::Create(command) => command.run().await,

@@ -16,6 +16,12 @@ pub struct Revoke {
 }
 
 impl Revoke {
+    /// Revokes the key.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let answer = client

@@ -33,6 +33,11 @@ enum Verb {
 }
 
 impl Outbox {
+    /// Runs the subcommand, or lists messages without one.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub async fn run(self) -> Result<(), Failure> {
         match self.verb {
             None => self.list.run().await,

@@ -22,6 +22,12 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Simulates a message from a contact of the sandbox.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let body = ReplyRequest {

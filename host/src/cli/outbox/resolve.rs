@@ -23,6 +23,12 @@ pub struct Resolve {
 }
 
 impl Resolve {
+    /// Settles the message: it is sent again with `--send-again`, otherwise given up.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/outbox/{}/resolve", encoded(&self.message));

@@ -18,6 +18,12 @@ pub struct Status {
 }
 
 impl Status {
+    /// Simulates a status webhook for the message.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/outbox/{}/status", encoded(&self.message));

@@ -24,6 +24,12 @@ pub struct Add {
 }
 
 impl Add {
+    /// Adds the owner, or renames the owner with this e-mail address.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = self.of.path();

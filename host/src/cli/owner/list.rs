@@ -18,6 +18,12 @@ pub struct List {
 }
 
 impl List {
+    /// Prints the owners of the workspace.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let answer = client.get(&self.of.path()).await?;

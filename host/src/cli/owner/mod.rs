@@ -17,6 +17,11 @@ pub enum Owner {
 }
 
 impl Owner {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub async fn run(self) -> Result<(), Failure> {
         match self {
             Self::List(command) => command.run().await,

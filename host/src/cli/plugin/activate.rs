@@ -25,6 +25,12 @@ pub struct Activate {
 }
 
 impl Activate {
+    /// Activates a component file, or a stored version that is named as `NAME@DIGEST`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the file cannot be read or an objection is not accepted, or if no admin
+    /// key is found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let progress = Progress::start("compiling and running the trial");

@@ -21,6 +21,12 @@ pub struct Check {
 }
 
 impl Check {
+    /// Prints what the trial of the component file shows. It activates nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the file cannot be read or fails the trial, or if no admin key is found,
+    /// or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let wasm = read_component(&self.file)?;
         let client = self.reach.client()?;

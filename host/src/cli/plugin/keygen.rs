@@ -18,6 +18,13 @@ pub struct Keygen {
 }
 
 impl Keygen {
+    /// Writes a new signing key to the file, which only its owner may read, and prints the
+    /// public key.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the file exists or cannot be written, or the system provides no
+    /// randomness.
     pub fn run(self) -> Result<(), Failure> {
         let failed = |what: &str| {
             Failure::new(format!(

@@ -41,6 +41,11 @@ pub enum Plugin {
 }
 
 impl Plugin {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Self::List(command) => block_on(command.run()),

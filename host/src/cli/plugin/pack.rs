@@ -22,6 +22,12 @@ pub struct Pack {
 }
 
 impl Pack {
+    /// Writes the component with the golden cases of the folder to the output file.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if a file cannot be read or written, the folder contains no cases, or a case
+    /// is wrong.
     pub fn run(self) -> Result<(), Failure> {
         let wasm = read_component(&self.file)?;
         let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());

@@ -17,6 +17,12 @@ pub struct Rollback {
 }
 
 impl Rollback {
+    /// Activates the version that served before.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let path = format!("/admin/v1/plugins/{}/rollback", encoded(&self.name));

@@ -22,6 +22,12 @@ pub struct Sign {
 }
 
 impl Sign {
+    /// Signs the component, in place without `--output`, and prints the public key.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if a file cannot be read or written, the key is not an Ed25519 key, or the
+    /// file is not a component.
     pub fn run(self) -> Result<(), Failure> {
         let component = read_component(&self.file)?;
         let key = signing_key::read(&self.key)?;

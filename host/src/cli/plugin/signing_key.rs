@@ -14,6 +14,7 @@ const END: &str = "-----END PRIVATE KEY-----";
 /// Characters per line.
 const LINE: usize = 64;
 
+/// Returns the file of a key in PKCS #8, as PEM.
 pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
     let text = Zeroizing::new(STANDARD.encode(key));
     let mut pem = Zeroizing::new(format!("{BEGIN}\n"));
@@ -26,6 +27,11 @@ pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
     pem
 }
 
+/// Reads a PEM file and returns its content in PKCS #8. The key itself is not checked.
+///
+/// # Errors
+///
+/// [`Failure`] if the file cannot be read or is not PEM.
 pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let text = std::fs::read_to_string(path)
         .map(Zeroizing::new)
@@ -33,6 +39,7 @@ pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     from_pem(&text).ok_or_else(|| not_a_key(path))
 }
 
+/// Returns the failure for a file without a usable key.
 pub fn not_a_key(path: &Path) -> Failure {
     Failure::new(format!("{} is not an Ed25519 key in PEM", path.display()))
         .hint("create one with `leadhost plugin keygen FILE`")

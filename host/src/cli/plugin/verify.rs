@@ -33,6 +33,13 @@ pub struct Verify {
 }
 
 impl Verify {
+    /// Compares a component file, or a stored version named as `NAME@DIGEST`, with the version
+    /// that serves, and prints the differences.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the file cannot be read, or if no admin key is found, or the service
+    /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let query = query(&[

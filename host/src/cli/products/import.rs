@@ -49,6 +49,13 @@ enum Format {
 }
 
 impl Import {
+    /// Streams the file, and prints the counts and the refused lines.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the file cannot be read, a line was refused, or `--replace` removed
+    /// nothing because the file names no product, or if no admin key is found, or the service
+    /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let format = self.format.map(|format| match format {

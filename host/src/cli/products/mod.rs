@@ -17,6 +17,11 @@ pub enum Products {
 }
 
 impl Products {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub async fn run(self) -> Result<(), Failure> {
         match self {
             Self::Import(command) => command.run().await,

@@ -30,6 +30,12 @@ pub struct Remove {
 }
 
 impl Remove {
+    /// Removes the products after a confirmation.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the user does not confirm or a product is unknown, or if no admin key is
+    /// found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.reach.client()?;
         let mut seen = BTreeSet::new();

@@ -32,6 +32,10 @@ pub struct Source {
 
 impl Source {
     /// Opens a file, or standard input for `-`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the file cannot be opened or its first bytes cannot be read.
     pub fn open(path: &Path, format: Option<Format>) -> Result<Self, Failure> {
         let is_input = path == Path::new("-");
         let name = if is_input {

@@ -74,6 +74,12 @@ pub struct Serve {
 }
 
 impl Serve {
+    /// Runs the service until it is stopped.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the configuration or a file is wrong, the store cannot be opened, an
+    /// address cannot be bound, or a part of the service fails.
     pub fn run(self) -> Result<(), Failure> {
         memory::give_back_what_is_large();
         let config = self.configuration()?;

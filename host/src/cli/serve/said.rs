@@ -15,6 +15,11 @@ use crate::http::listen::Addresses;
 pub struct Said(PathBuf);
 
 impl Said {
+    /// Writes the addresses and the id of the process to `service.json` in the folder.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the file cannot be written.
     pub fn write(folder: &Path, addresses: &Addresses) -> Result<Self, Failure> {
         let path = folder.join(ADDRESSES_FILE);
         let text = json!({

@@ -10,6 +10,12 @@ use crate::store::Store;
 /// The hint for a host whose key differs from that of the fleet.
 const HINT: &str = "give this host the sealing key of the other hosts: as LEADHOST_SEALING_KEY in its environment, or as sealing.key in its data folder (and remove sealing.id there)";
 
+/// Returns the sealer with the key of this host, and records its id in the store.
+///
+/// # Errors
+///
+/// [`Failure`] if this host has no key or another one than the store, the key cannot be read or
+/// created, or the store fails.
 pub async fn sealer(store: &dyn Store, folder: &Path) -> Result<Sealer, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
     let environment = Environment::read();

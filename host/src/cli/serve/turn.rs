@@ -51,6 +51,8 @@ impl Turn {
         Ok(Self(Some(holding)))
     }
 
+    /// Ends the turn, so that the next host can begin. If the store fails, the lease expires by
+    /// itself.
     pub async fn end(self, pipeline: &Arc<Pipeline>) {
         let Some(holding) = self.0 else {
             return;

@@ -13,6 +13,11 @@ pub enum Workspace {
 }
 
 impl Workspace {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
     pub async fn run(self) -> Result<(), Failure> {
         match self {
             Self::List(command) => command.run().await,

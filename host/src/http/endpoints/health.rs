@@ -16,6 +16,7 @@ use crate::limits;
 use crate::pipeline::fleet;
 use crate::store::StoreError;
 
+/// Answers `GET /health/live`: 200 whenever the process answers.
 pub fn live() -> Reply {
     reply::bytes_of(StatusCode::OK, reply::JSON, r#"{"status":"live"}"#)
 }
@@ -91,6 +92,12 @@ fn has_room(folder: &std::path::Path) -> bool {
     })
 }
 
+/// Answers `GET /metrics` in the OpenMetrics format. If the store does not answer in time, its
+/// metrics keep their last values.
+///
+/// # Errors
+///
+/// None at present.
 pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
     let http = call.http;
     http.core

@@ -14,6 +14,7 @@ use crate::http::route::Access;
 use crate::http::terms::{one_of, pattern, time, word};
 use crate::limits;
 
+/// Returns the operations of `/v1/analytics`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let counts = MetricSet::ALL.map(|set| counts(schemas, set));
     counts.into_iter().chain([freshness(schemas)]).collect()

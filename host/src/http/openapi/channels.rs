@@ -9,6 +9,8 @@ use crate::http::terms::word;
 
 const PATH: &str = "/channel-webhook/{instanceId}/{token}";
 
+/// Returns the operations of `/channel-webhook/{instanceId}/{token}`: the webhook and the
+/// handshake.
 pub fn operations() -> Vec<Operation> {
     vec![receive(), handshake()]
 }

@@ -13,6 +13,7 @@ use crate::http::route::Access;
 use crate::http::terms::{email, page_limit, word};
 use crate::limits;
 
+/// Returns the operations on deals, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let deal = schemas.answer::<DealView>();
     vec![

@@ -13,6 +13,7 @@ use crate::http::route::Access;
 use crate::http::terms::{named, one_of, page_limit, pattern, time, word};
 use crate::limits;
 
+/// Returns the operations of the feeds, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     vec![
         whoami(schemas),

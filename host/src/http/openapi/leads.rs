@@ -11,6 +11,8 @@ use crate::http::terms::word;
 
 const PATH: &str = "/ingest-lead/{partnerConnectionId}";
 
+/// Returns the operations of `/ingest-lead/{partnerConnectionId}`, and adds their types to
+/// `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let answer = schemas.answer::<IngestAnswer>();
     vec![ingest(&answer), handshake()]

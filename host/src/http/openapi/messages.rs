@@ -11,6 +11,7 @@ use crate::http::route::Access;
 use crate::http::terms::{named, pattern};
 use crate::limits;
 
+/// Returns the operations of `/send-notification`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     for (name, written) in schema::formats() {
         schemas.written(name, written);

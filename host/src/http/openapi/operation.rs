@@ -14,16 +14,19 @@ use crate::store::StoreError;
 pub struct Parameter(Value);
 
 impl Parameter {
+    /// Returns a parameter of the path, which is always required.
     pub fn path(name: &str, schema: Value, description: &str) -> Self {
         let mut own = Self::new("path", name, schema, description);
         own.0["required"] = json!(true);
         own
     }
 
+    /// Returns an optional parameter of the query.
     pub fn query(name: &str, schema: Value, description: &str) -> Self {
         Self::new("query", name, schema, description)
     }
 
+    /// Returns an optional header.
     pub fn header(name: &str, schema: Value, description: &str) -> Self {
         Self::new("header", name, schema, description)
     }
@@ -37,11 +40,13 @@ impl Parameter {
         }))
     }
 
+    /// Marks the parameter as required.
     pub fn required(mut self) -> Self {
         self.0["required"] = json!(true);
         self
     }
 
+    /// Adds an example value.
     pub fn example(mut self, example: impl Into<Value>) -> Self {
         self.0["example"] = example.into();
         self
@@ -58,6 +63,8 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Returns an operation with its security and with the refusals that follow from it.
+    /// `method` is in lower case.
     pub fn new(method: &'static str, path: &'static str, family: Family, access: Access) -> Self {
         let mut own = Self {
             method,
@@ -89,11 +96,13 @@ impl Operation {
         self
     }
 
+    /// Sets the description, which may be Markdown.
     pub fn describe(mut self, description: &str) -> Self {
         self.whole["description"] = json!(description);
         self
     }
 
+    /// Adds a parameter.
     pub fn parameter(mut self, parameter: Parameter) -> Self {
         match self.whole["parameters"].as_array_mut() {
             Some(parameters) => parameters.push(parameter.0),
@@ -116,6 +125,7 @@ impl Operation {
         self
     }
 
+    /// Adds a required body by its media types, and the refusals of bodies.
     pub fn takes_content(mut self, content: &Value) -> Self {
         self.whole["requestBody"] = json!({"required": true, "content": content});
         self.refuses(&[400, 408, 413, 507])
@@ -134,6 +144,7 @@ impl Operation {
         self.answers_content(status, description, content)
     }
 
+    /// Adds an answer by its media types, with the headers that such an answer carries.
     pub fn answers_content(mut self, status: u16, description: &str, content: Value) -> Self {
         let mut headers = json!({"X-Request-Id": header("RequestId")});
         if self.access == Access::WorkspaceKey {
@@ -188,6 +199,7 @@ impl Operation {
         self
     }
 
+    /// Returns the operation as the document has it.
     pub fn into_value(self) -> Value {
         self.whole
     }

@@ -10,6 +10,7 @@ use crate::http::route::Access;
 use crate::http::terms::filled;
 use crate::limits;
 
+/// Returns the operations of `/products-by-name`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     vec![search(schemas)]
 }

@@ -56,6 +56,7 @@ impl Schemas {
         named(name)
     }
 
+    /// Returns all schemas by name, in alphabetical order.
     pub fn into_map(self) -> Map<String, Value> {
         self.0.into_iter().collect()
     }

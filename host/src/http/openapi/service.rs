@@ -7,6 +7,8 @@ use crate::http::error::Family;
 use crate::http::route::Access;
 use crate::http::terms::one_of;
 
+/// Returns the operations that every surface has. `family` determines the shape of their
+/// errors.
 pub fn operations(family: Family) -> Vec<Operation> {
     let operation = |path| Operation::new("get", path, family, Access::Anyone);
     let object = json!({"application/json": {"schema": {"type": "object"}}});

@@ -11,6 +11,7 @@ use crate::http::route::Access;
 use crate::http::terms::{one_of, page_limit, pattern};
 use crate::limits;
 
+/// Returns the operations on tickets, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let ticket = schemas.answer::<TicketView>();
     vec![

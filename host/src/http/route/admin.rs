@@ -153,6 +153,7 @@ impl<'a> AdminRoute<'a> {
         })
     }
 
+    /// Returns the name of the operation in the log and in metrics. It has no ids in it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Status => "admin-status",

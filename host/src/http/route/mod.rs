@@ -303,6 +303,7 @@ impl<'a> Route<'a> {
         Some(route)
     }
 
+    /// Returns the authentication that the route's group requires.
     pub fn access(&self) -> Access {
         match self {
             Self::Open(_) => Access::Anyone,

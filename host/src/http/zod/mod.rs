@@ -75,6 +75,7 @@ pub struct ZodError {
 }
 
 impl Issue {
+    /// Returns an issue. The path leads from the root of the body to the wrong value.
     pub fn new(what: What, path: Vec<Step>, message: impl Into<String>) -> Self {
         Self {
             what,
@@ -121,6 +122,7 @@ impl Issue {
         Self::new(what, path, message)
     }
 
+    /// Returns the issue of a text that is not one of the options, with Zod's message.
     pub fn not_one_of(received: &str, options: Vec<String>, path: Vec<Step>) -> Self {
         let message = format!(
             "Invalid enum value. Expected {}, received '{received}'",
@@ -142,6 +144,7 @@ impl Issue {
         Self::new(What::InvalidUnion { errors }, path, "Invalid input")
     }
 
+    /// Returns the issue of an object with unknown keys, with Zod's message.
     pub fn unrecognized(keys: Vec<String>, path: Vec<Step>) -> Self {
         let names: Vec<_> = keys.iter().map(|key| format!("'{key}'")).collect();
         let message = format!("Unrecognized key(s) in object: {}", names.join(", "));

@@ -22,6 +22,7 @@ impl Issues {
         }
     }
 
+    /// Returns the issues in the order in which they were found.
     pub fn into_vec(self) -> Vec<Issue> {
         self.0.into_inner()
     }
@@ -57,6 +58,7 @@ impl Length {
 }
 
 impl<'a> Node<'a> {
+    /// Returns the root of a body. All nodes below it add to `issues`.
     pub fn root(value: &'a Value, issues: &'a Issues) -> Self {
         Self {
             value: Some(value),
@@ -65,6 +67,7 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// Returns the path from the root of the body to the node; empty for the root itself.
     pub fn path(&self) -> Vec<Step> {
         self.path.clone()
     }
@@ -74,6 +77,7 @@ impl<'a> Node<'a> {
         self.issues.add(issue(self.path()));
     }
 
+    /// Returns whether the value is present. Null counts as present.
     pub fn is_there(&self) -> bool {
         self.value.is_some()
     }
@@ -220,6 +224,8 @@ impl<'a> Node<'a> {
         Some(nodes.collect())
     }
 
+    /// Returns a text as it is. `None`, with an issue, if it is no text or its length is out of
+    /// bounds.
     pub fn text(&self, length: Length) -> Option<&'a str> {
         self.text_within(length, |text| text)
     }
@@ -286,6 +292,8 @@ impl<'a> Node<'a> {
         found
     }
 
+    /// Returns the option that the text equals. `None`, with an issue, if it equals none of
+    /// them.
     pub fn one_of(&self, options: &[&'static str]) -> Option<&'static str> {
         let given: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
         let text = match self.value {
@@ -300,6 +308,7 @@ impl<'a> Node<'a> {
         found
     }
 
+    /// Returns true or false. `None`, with an issue, if it is something else.
     pub fn boolean(&self) -> Option<bool> {
         match self.value {
             Some(Value::Bool(value)) => Some(*value),

@@ -23,6 +23,8 @@ pub struct DeclaredConnection {
     pub settings: Settings,
 }
 
+/// Reads the sources of the file. Problems are added to those of `file`; a wrong field is read
+/// as a placeholder.
 pub(super) fn read_sources(
     file: &Table<'_>,
     plugins: &ActivePlugins,

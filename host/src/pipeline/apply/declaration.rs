@@ -196,6 +196,8 @@ fn read_partners(file: &Table<'_>) -> Vec<String> {
         .collect()
 }
 
+/// Reads the owners, each with a unique e-mail address in its normal form. Problems are added
+/// to those of `file`.
 pub(super) fn read_owners(file: &Table<'_>) -> Vec<PlannedOwner> {
     let mut emails = Unique::default();
     file.tables("owners")
@@ -307,6 +309,7 @@ pub(super) fn read_config(table: &Table<'_>) -> String {
 pub(super) struct Unique(BTreeSet<String>);
 
 impl Unique {
+    /// Adds a value, with a problem if it was added before. An empty value is ignored.
     pub(super) fn take(&mut self, table: &Table<'_>, field: &str, value: &str) {
         if !value.is_empty() && !self.0.insert(value.to_owned()) {
             table.problem(field, format!("`{value}` is declared twice"));
@@ -314,6 +317,8 @@ impl Unique {
     }
 }
 
+/// Adds a problem if `among` does not contain the name. `what` says in the message what is
+/// named.
 pub(super) fn known(table: &Table<'_>, field: &str, name: &str, what: &str, among: &[String]) {
     if !among.iter().any(|one| one == name) {
         let names: Vec<_> = among.iter().map(String::as_str).collect();
@@ -337,6 +342,7 @@ pub(super) const NUMBER: &str = "a phone number with country code, such as +5511
 
 pub(super) const LANGUAGE: &str = "a language code of the channel, such as pt_BR or en";
 
+/// Returns whether the text is 1 to 64 lower-case letters, digits and hyphens.
 pub(super) fn is_slug(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 64
@@ -351,6 +357,7 @@ pub(super) fn is_region(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_uppercase()) && phone::is_region(text)
 }
 
+/// Returns whether the text names a time zone.
 pub(super) fn is_time_zone(text: &str) -> bool {
     time::is_zone(text)
 }

@@ -10,6 +10,8 @@ use crate::domain::connection::Greeting;
 use crate::pipeline::greeting::unknown_word;
 use crate::store::PlannedAgent;
 
+/// Reads the greeting of a connection. Returns `None` if it is absent, or, with a problem, if
+/// it is not a table.
 pub(super) fn read(table: &Table<'_>, agents: &[PlannedAgent]) -> Option<Greeting> {
     let table = table.table("greeting")?;
     let instance = table.required_text("instance");

@@ -49,6 +49,10 @@ pub async fn mint(
 }
 
 /// Creates the declared keys whose kind and label no live key has.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
 pub(super) async fn make_missing(
     store: &dyn Store,
     applied: &Applied,

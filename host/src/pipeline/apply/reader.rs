@@ -28,6 +28,7 @@ pub struct Unchecked {
 }
 
 impl Problems {
+    /// Adds a problem at a path, such as `connections[0].name`.
     pub fn add(&self, path: impl Into<String>, message: impl Into<String>) {
         self.found.borrow_mut().push(Problem {
             path: path.into(),
@@ -45,10 +46,12 @@ impl Problems {
         });
     }
 
+    /// Returns the problems in the order in which they were found.
     pub fn into_vec(self) -> Vec<Problem> {
         self.found.into_inner()
     }
 
+    /// Returns the problems, and the configurations that are still to be checked.
     pub fn into_parts(self) -> (Vec<Problem>, Vec<Unchecked>) {
         (self.found.into_inner(), self.unchecked.into_inner())
     }
@@ -80,6 +83,7 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// Returns the path of a field of the table.
     pub fn path(&self, field: &str) -> String {
         if self.path.is_empty() {
             field.to_owned()
@@ -93,10 +97,12 @@ impl<'a> Table<'a> {
         &self.path
     }
 
+    /// Adds a problem at a field of the table.
     pub fn problem(&self, field: &str, message: impl Into<String>) {
         self.problems.add(self.path(field), message);
     }
 
+    /// Returns the problems of the whole declaration.
     pub fn problems(&self) -> &'a Problems {
         self.problems
     }
@@ -107,6 +113,8 @@ impl<'a> Table<'a> {
         self.fields.get(field).filter(|value| !value.is_null())
     }
 
+    /// Returns a text without surrounding blanks. `None` if it is absent, or, with a problem,
+    /// if it is blank, too long or no text.
     pub fn text(&self, field: &'static str) -> Option<String> {
         match self.value(field)? {
             Value::String(text) if text.trim().is_empty() => {
@@ -150,6 +158,8 @@ impl<'a> Table<'a> {
         Some(text)
     }
 
+    /// Returns true or false. `None` if it is absent, or, with a problem, if it is something
+    /// else.
     pub fn flag(&self, field: &'static str) -> Option<bool> {
         match self.value(field)? {
             Value::Bool(flag) => Some(*flag),
@@ -163,6 +173,8 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// Returns a whole number from `least` to `most`, both included. `None` if it is absent,
+    /// or, with a problem, if it is something else.
     pub fn number(&self, field: &'static str, least: u32, most: u32) -> Option<u32> {
         let value = self.value(field)?;
         let number = value
@@ -219,6 +231,8 @@ impl<'a> Table<'a> {
             .collect()
     }
 
+    /// Returns a table within the table. `None` if it is absent, or, with a problem, if it is
+    /// no table.
     pub fn table(&self, field: &'static str) -> Option<Table<'a>> {
         Table::new(self.value(field)?, &self.path(field), self.problems)
     }
@@ -258,6 +272,7 @@ fn seconds(text: &str) -> Option<i64> {
     i64::from(number).checked_mul(unit)
 }
 
+/// Returns the name of the value's type for a message.
 pub fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",

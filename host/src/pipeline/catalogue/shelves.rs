@@ -81,6 +81,8 @@ pub(super) struct Reader {
 }
 
 impl Catalogue {
+    /// Returns a catalogue without indexes. `memory_mib` bounds the indexes of all workspaces
+    /// together, in mebibytes.
     pub fn new(memory_mib: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
@@ -92,6 +94,7 @@ impl Catalogue {
         }
     }
 
+    /// Returns the shelf of a workspace, and adds an empty one if it has none.
     pub(super) fn shelf(&self, workspace: WorkspaceId) -> Arc<Shelf> {
         let mut shelves = hold(&self.shelves);
         Arc::clone(shelves.entry(workspace).or_default())
@@ -122,12 +125,14 @@ impl Catalogue {
         (count, bytes)
     }
 
+    /// Returns the number of this use. Later uses have higher numbers.
     pub(super) fn turn(&self) -> u64 {
         self.turn.fetch_add(1, Ordering::Relaxed)
     }
 }
 
 impl Shelf {
+    /// Returns the index, or `None` if it is not in memory.
     pub(super) fn index(&self) -> Option<Arc<Index>> {
         let kept = hold(&self.kept);
         kept.as_ref().map(|kept| Arc::clone(&kept.index))
@@ -143,6 +148,7 @@ impl Shelf {
     }
 }
 
+/// Locks the mutex, also after a panic of its holder.
 pub(super) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

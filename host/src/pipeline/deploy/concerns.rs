@@ -51,6 +51,7 @@ impl Accept {
             .map(Self)
     }
 
+    /// Returns whether the operator accepts this word, or everything.
     pub(super) fn has(&self, word: &str) -> bool {
         self.0.contains(word) || self.0.contains("all")
     }
@@ -64,6 +65,7 @@ pub struct Concern {
     pub what: String,
 }
 
+/// Returns the objections in one line, each with the option that accepts it.
 pub(super) fn describe(concerns: &[Concern]) -> String {
     let line = |concern: &Concern| match concern.accept.as_str() {
         "" => concern.what.clone(),
@@ -74,6 +76,10 @@ pub(super) fn describe(concerns: &[Concern]) -> String {
 
 /// Returns the objections to activating this version. `origin` is the file or upload that
 /// it has just come from.
+///
+/// # Errors
+///
+/// [`DeployError`] if the store cannot be read or the configurations cannot be checked.
 pub(super) async fn find(
     pipeline: &Pipeline,
     prepared: &Prepared,

@@ -34,6 +34,8 @@ pub struct Search {
 }
 
 impl Search {
+    /// Returns a search for the person's e-mail addresses, numbers and ids of channels. Numbers
+    /// and ids of fewer than 8 characters are left out.
     pub fn new(person: &Person) -> Self {
         let mut search = Self::default();
         let addresses = person
@@ -57,10 +59,12 @@ impl Search {
         search
     }
 
+    /// Returns whether nothing identifies the person. Such a search finds nothing.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty() && self.numbers.is_empty()
     }
 
+    /// Returns whether the query, the headers or the body of the delivery names the person.
     pub fn finds(&self, delivery: &UnlinkedDelivery) -> bool {
         self.is_in(&delivery.query)
             || self.is_in(&delivery.headers)

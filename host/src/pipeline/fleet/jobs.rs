@@ -14,6 +14,7 @@ pub struct Job {
 }
 
 impl Job {
+    /// Returns a job that this host does not hold yet. All hosts call it by the same name.
     pub fn new(name: &'static str) -> Self {
         Self { name, held: None }
     }

@@ -58,6 +58,8 @@ pub(super) enum Load {
 }
 
 impl Fleet {
+    /// Returns the state of a host that starts now, with a new id. Without a configured name
+    /// the host has that of the machine.
     pub fn new(config: &config::Server, now: Micros) -> Self {
         let name = if config.name.is_empty() {
             rustix::system::uname()
@@ -78,10 +80,12 @@ impl Fleet {
         }
     }
 
+    /// Returns the id of this host, which is new with each start.
     pub fn host(&self) -> HostId {
         self.host
     }
 
+    /// Returns the name of this host for operators. Two hosts may have the same.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -99,6 +103,8 @@ impl Fleet {
         current == 0 || clock::boot().saturating_sub(Duration::from_millis(current)) < stale
     }
 
+    /// Notes that this host had followed all activations at `since`, by the clock since the
+    /// start of the machine.
     pub(super) fn saw_all(&self, since: Duration) {
         let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         self.current.store(millis.max(1), Ordering::Relaxed);
@@ -106,6 +112,10 @@ impl Fleet {
 
     /// Directs new calls by this name to this version, unless a later activation was
     /// followed already. Returns whether that changed anything.
+    ///
+    /// # Errors
+    ///
+    /// [`NotInstalled`] if no version with the activation's digest is installed.
     pub(in crate::pipeline) fn serve(
         &self,
         plugins: &Plugins,
@@ -166,6 +176,7 @@ impl Fleet {
         true
     }
 
+    /// Returns the versions that this host serves and has prepared.
     pub(super) fn report(&self) -> HostReport {
         let state = self.state();
         let serves = state.serves.iter();
@@ -177,6 +188,7 @@ impl Fleet {
         }
     }
 
+    /// Returns the next heartbeat.
     pub(super) fn beat(&self) -> Beat {
         Beat {
             host: self.host,
@@ -186,6 +198,7 @@ impl Fleet {
         }
     }
 
+    /// Locks the state, also after a panic of its holder.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -204,6 +217,7 @@ impl State {
         (serves && follows) || self.is_past(activation)
     }
 
+    /// Returns whether this host serves a later activation of the same plugin.
     pub(super) fn is_past(&self, activation: &Activation) -> bool {
         self.serves
             .get(&activation.name)

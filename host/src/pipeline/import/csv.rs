@@ -43,6 +43,7 @@ struct Columns {
 }
 
 impl Records {
+    /// Returns a reader at the beginning of a file. It allocates its buffers once.
     pub fn new() -> Self {
         Self {
             reader: csv_core::Reader::new(),

@@ -47,6 +47,7 @@ const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 const ZIP_MARK: &[u8] = b"PK\x03\x04";
 
 impl Reader {
+    /// Returns a reader at the beginning of a file.
     pub fn new(format: Format) -> Self {
         Self {
             of: match format {
@@ -124,6 +125,8 @@ impl Reader {
 }
 
 impl Row {
+    /// Returns the refusal of a line that is longer than `IMPORT_LINE_BYTES`. Lines count from
+    /// 1.
     pub fn too_long(line: u64) -> Self {
         Self {
             line,
@@ -136,6 +139,8 @@ impl Row {
 }
 
 impl Ignored {
+    /// Notes the name of an ignored field, up to 100 characters of it. At most
+    /// `IMPORT_NAMES_TOLD` different names are kept.
     pub fn note(&mut self, name: &str) {
         // Cut to the length that is shown: a long name recurs with every row.
         let end = name

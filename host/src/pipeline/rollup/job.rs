@@ -11,6 +11,7 @@ use crate::pipeline::fleet::Job;
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 
+/// Runs the rounds until the drain begins, then gives the job back to the other hosts.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut rounds = Rounds::new(&pipeline);
     let mut hurried = false;

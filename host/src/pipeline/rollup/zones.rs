@@ -25,6 +25,7 @@ struct State {
 }
 
 impl Zones {
+    /// Counts a request for the zone.
     pub fn used(&self, workspace: WorkspaceId, zone: &str, now: Micros) {
         self.state().add(workspace, zone, 1, now);
     }

@@ -30,12 +30,14 @@ impl Templates {
         self.lists().clear();
     }
 
+    /// Returns the cached list, or `None` if it is not cached or older than a second.
     pub(super) fn known(&self, id: &ConnectionId) -> Option<Arc<TemplateList>> {
         let lists = self.lists();
         let (since, list) = lists.get(id)?;
         (since.elapsed() < FRESH).then(|| Arc::clone(list))
     }
 
+    /// Caches a list. A full cache is cleared first.
     pub(super) fn keep(&self, id: &ConnectionId, list: &Arc<TemplateList>) {
         let mut lists = self.lists();
         if lists.len() >= ENTRIES {
@@ -44,6 +46,7 @@ impl Templates {
         lists.insert(id.clone(), (Instant::now(), Arc::clone(list)));
     }
 
+    /// Returns the mutex that an instance's requests to its provider hold, one at a time.
     pub(super) fn turn(&self, id: &ConnectionId) -> Arc<tokio::sync::Mutex<()>> {
         let mut syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         if syncing.len() >= ENTRIES {
@@ -52,6 +55,7 @@ impl Templates {
         Arc::clone(syncing.entry(id.clone()).or_default())
     }
 
+    /// Locks the cache, also after a panic of its holder.
     pub(super) fn lists(
         &self,
     ) -> MutexGuard<'_, HashMap<ConnectionId, (Instant, Arc<TemplateList>)>> {

@@ -42,6 +42,7 @@ pub enum ComponentKind {
 }
 
 impl ComponentKind {
+    /// Returns the name that the interface and the store use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Header => "header",
@@ -71,6 +72,7 @@ pub enum Value {
 }
 
 impl Value {
+    /// Returns the name of the kind: text, document, image or video.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text { .. } => "text",
@@ -96,6 +98,7 @@ pub enum Media {
 }
 
 impl Parameter {
+    /// Returns a text parameter without a name.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             value: Value::Text { text: text.into() },
@@ -105,6 +108,7 @@ impl Parameter {
 }
 
 impl Component {
+    /// Returns the parameters in order; none if the component has no list of them.
     pub fn parameters(&self) -> &[Parameter] {
         self.parameters.as_deref().unwrap_or_default()
     }

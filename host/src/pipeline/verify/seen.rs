@@ -48,6 +48,7 @@ pub enum ItemKind {
 }
 
 impl ItemKind {
+    /// Returns the name of the kind in a report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lead => "lead",
@@ -61,6 +62,8 @@ impl ItemKind {
 }
 
 impl Seen {
+    /// Returns the result of a conversion for comparison. A failure of the host, not of the
+    /// version, counts as not tried.
     pub fn from_conversion(converted: Result<Converted, ConvertError>) -> Self {
         match converted {
             Ok(converted) => match converted.problem {

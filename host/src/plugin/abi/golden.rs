@@ -12,6 +12,12 @@ use serde_json::ser::Formatter;
 use super::Fault;
 use crate::limits;
 
+/// Returns the answer as JSON.
+///
+/// # Errors
+///
+/// [`Fault::Rule`] if the answer has more values or bytes of text than any expectation may
+/// have.
 pub(super) fn shown<T: Serialize>(answer: T) -> Result<Value, Fault> {
     let left = Left {
         values: limits::GOLDEN_ANSWER_VALUES,

@@ -71,14 +71,34 @@ impl From<wasmtime::Error> for Fault {
 /// the given store.
 #[async_trait]
 pub trait Plugin: Send + Sync {
+    /// Returns the plugin's name, version, configuration schema, secrets and hosts.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault>;
 
+    /// Returns the checks that prove a sender. `config` is the connection's configuration as
+    /// JSON. The inner error is the plugin's own.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn sender_checks(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<SenderChecks, Problem>, Fault>;
 
+    /// Returns the answer to a handshake, or `None` if the request is not one. The inner error
+    /// is the plugin's own.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn handshake(
         &self,
         store: &mut Store<State>,
@@ -86,18 +106,37 @@ pub trait Plugin: Send + Sync {
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault>;
 
     /// Returns the raw answer to a golden case, as the contract's types serialise.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host. [`Fault::Lacks`] if this kind of plugin has no such function.
     async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault>;
 }
 
 /// The functions of a converter.
 #[async_trait]
 pub trait Converter: Plugin {
+    /// Converts a delivery to items. The inner error is the plugin's own: the delivery is not
+    /// one that it can read.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn convert(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, Fault>;
 
+    /// Converts the answer to a fetch to items. The inner error is the plugin's own, and says
+    /// whether to retry.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn complete(
         &self,
         store: &mut Store<State>,
@@ -105,6 +144,10 @@ pub trait Converter: Plugin {
     ) -> Result<Result<Vec<Item>, Failure>, Fault>;
 
     /// Starts an instance that outlives its first call.
+    ///
+    /// # Errors
+    ///
+    /// The engine's error if the instance cannot be created.
     #[cfg(feature = "bench")]
     async fn keep(&self, store: &mut Store<State>) -> wasmtime::Result<Box<dyn KeptInstance>>;
 }
@@ -113,6 +156,12 @@ pub trait Converter: Plugin {
 #[cfg(feature = "bench")]
 #[async_trait]
 pub trait KeptInstance: Send + Sync {
+    /// Converts a delivery to items in the kept instance, as a converter does in a fresh one.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn convert(
         &self,
         store: &mut Store<State>,
@@ -123,18 +172,37 @@ pub trait KeptInstance: Send + Sync {
 /// The functions of an adapter.
 #[async_trait]
 pub trait Adapter: Plugin {
+    /// Returns names and values by which deliveries of the provider are routed to an instance
+    /// with this configuration. The inner error is the plugin's own.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn routes(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<Pairs, Problem>, Fault>;
 
+    /// Returns the first step of a send: the call to make, or the answer if none is needed.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn send(
         &self,
         store: &mut Store<State>,
         message: TemplateSend,
     ) -> Result<SendStep, Fault>;
 
+    /// Returns the meaning of the provider's response to a send.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn read_answer(
         &self,
         store: &mut Store<State>,
@@ -142,18 +210,39 @@ pub trait Adapter: Plugin {
         response: HttpResponse,
     ) -> Result<SendAnswer, Fault>;
 
+    /// Returns the events of a webhook. The inner error is the plugin's own: it cannot read the
+    /// webhook.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn read_webhook(
         &self,
         store: &mut Store<State>,
         delivery: PluginDelivery,
     ) -> Result<Result<Webhook, Problem>, Fault>;
 
+    /// Returns the first step of listing templates: the call to make, or the templates. The
+    /// inner error is the plugin's own.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn list_templates(
         &self,
         store: &mut Store<State>,
         config: &str,
     ) -> Result<Result<TemplateStep, Problem>, Fault>;
 
+    /// Returns a page of templates from the provider's response. The inner error is the
+    /// provider's refusal.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
+    /// the host.
     async fn read_templates(
         &self,
         store: &mut Store<State>,
@@ -169,6 +258,7 @@ pub enum Guest {
 }
 
 impl Guest {
+    /// Returns the kind of the plugin.
     pub fn kind(&self) -> PluginKind {
         match self {
             Self::Converter(_) => PluginKind::Converter,

@@ -16,10 +16,12 @@ pub fn cut(text: String, bytes: usize) -> String {
     text
 }
 
+/// Removes U+0000 from each text.
 pub fn kept_list(texts: Vec<String>) -> Vec<String> {
     texts.into_iter().map(kept).collect()
 }
 
+/// Removes U+0000 from the names and values.
 pub fn kept_pairs(pairs: Pairs) -> Pairs {
     pairs
         .into_iter()
@@ -48,6 +50,7 @@ pub fn told(text: String) -> String {
     cut(text, limits::NOTE_BYTES)
 }
 
+/// Returns at most `NOTES_PER_DELIVERY` notes, each cut to its bound.
 pub fn notes(mut notes: Vec<String>) -> Vec<String> {
     notes.truncate(limits::NOTES_PER_DELIVERY);
     notes.into_iter().map(told).collect()

@@ -128,6 +128,7 @@ fn nanos(duration: Duration) -> u64 {
 }
 
 impl<J> Queue<J> {
+    /// Returns an empty queue with these bounds.
     pub fn new(bounds: Bounds) -> Self {
         Self {
             bounds,

@@ -34,6 +34,7 @@ impl Evicted {
         self.0.store(true, Ordering::Release);
     }
 
+    /// Returns whether the work was given up because too many calls are slow.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
@@ -115,6 +116,7 @@ impl Threads {
         drop(dropped);
     }
 
+    /// Returns how much work waits and runs now.
     pub fn load(&self) -> Load {
         self.shared.lock().load()
     }

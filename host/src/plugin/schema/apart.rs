@@ -30,6 +30,8 @@ pub struct Apart {
 }
 
 impl Apart {
+    /// Returns a checker that works in the same place as the compiler: in a child process, or
+    /// in this one.
     pub fn new(place: Compiler) -> Self {
         Self {
             place,

@@ -96,6 +96,8 @@ pub struct Size {
 }
 
 impl Size {
+    /// Measures a value: its values, bytes of text, and depth of nesting. Names of members
+    /// count as values too.
     pub fn measure(value: &Value) -> Self {
         let mut size = Self {
             values: 0,

@@ -31,6 +31,8 @@ impl std::fmt::Display for Fault {
     }
 }
 
+/// Returns the first `CONFIG_FAULTS_TOLD` faults of the configuration, each with a text of
+/// bounded length.
 pub fn faults(schema: &Validator, config: &Value) -> Vec<Fault> {
     schema
         .iter_errors(config)

@@ -30,6 +30,11 @@ pub(super) struct Context<'a> {
 }
 
 /// Decides a delivery that came in.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the batch contains the delivery twice, a fetch names no
+/// plugin, or a request cannot be serialized.
 pub fn first(set: &mut WorkingSet, at: usize, new: &Acceptance) -> Result<Written, StoreError> {
     let delivery = &new.delivery;
     let result = &new.result;
@@ -93,6 +98,11 @@ pub fn first(set: &mut WorkingSet, at: usize, new: &Acceptance) -> Result<Writte
 
 /// Decides a stored delivery that was converted again. Finished items stay; the others
 /// are replaced by the items of this conversion.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a fetch names no plugin or its request cannot be
+/// serialized.
 pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<Written, StoreError> {
     let Some(delivery) = set.deliveries.get_mut(&new.delivery) else {
         return Ok(Written::Stale);
@@ -218,6 +228,11 @@ pub fn release(set: &mut WorkingSet, id: DeliveryId, lease: Lease) -> Written {
 }
 
 /// Decides one item and puts it into its delivery.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a fetch names no plugin or its request cannot be
+/// serialized.
 pub(super) fn item_of(
     set: &mut WorkingSet,
     context: &mut Context<'_>,
@@ -317,6 +332,10 @@ fn fetch_of(
 }
 
 /// Returns a fetch's request as it is stored.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the request cannot be serialized.
 pub(super) fn request_text(request: &HttpRequest) -> Result<String, StoreError> {
     serde_json::to_string(request).map_err(|_| StoreError::Inconsistent {
         what: "cannot serialise the request of a fetch".to_owned(),

@@ -27,6 +27,7 @@ pub(super) struct Opening<'a> {
 }
 
 impl Conversation {
+    /// Returns the status that the latest of its times stands for.
     pub fn status(&self) -> Status {
         status(Times {
             first_message_at: self.first_message_at,

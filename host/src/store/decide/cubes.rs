@@ -20,6 +20,7 @@ pub struct CubeRow {
 }
 
 impl CubeRow {
+    /// Returns whether the cube contains all slots.
     pub fn is_whole(&self) -> bool {
         self.filled == Slot::END
     }

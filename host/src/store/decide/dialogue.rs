@@ -101,6 +101,7 @@ pub enum SendState {
 }
 
 impl SendState {
+    /// Returns the word that the store keeps.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -109,6 +110,7 @@ impl SendState {
         }
     }
 
+    /// Reads a word of the store. `None` if it is not a state.
     pub fn from_text(text: &str) -> Option<Self> {
         [Self::Waiting, Self::Sending, Self::Unknown]
             .into_iter()
@@ -262,6 +264,7 @@ impl Dialogue {
         }
     }
 
+    /// Marks the message as changed. It gets a stamp after those that changed before it.
     pub fn touch_message(&mut self, id: MessageId) {
         if let Some(message) = self.messages.get_mut(&id) {
             if message.change == Change::None {
@@ -271,6 +274,8 @@ impl Dialogue {
         }
     }
 
+    /// Marks the row of the report as changed. It gets a stamp after those that changed
+    /// before it.
     pub fn touch_error(&mut self, id: MessageErrorId) {
         if let Some(error) = self.errors.get_mut(&id) {
             if error.change == Change::None {
@@ -280,11 +285,13 @@ impl Dialogue {
         }
     }
 
+    /// Adds a new conversation, which gets a stamp.
     pub fn add_conversation(&mut self, id: ConversationId, conversation: Conversation) {
         self.know_conversation(id, conversation);
         self.changed_conversations.push(id);
     }
 
+    /// Adds a new message, which gets a stamp.
     pub fn add_message(&mut self, id: MessageId, message: Message) {
         self.messages.insert(id, message);
         self.changed_messages.push(id);
@@ -306,11 +313,14 @@ impl Dialogue {
         self.tickets.insert(id, ticket);
     }
 
+    /// Adds a new ticket, which gets a stamp. If it is not resolved, it becomes the live
+    /// ticket of its conversation, or of its deal if it has no conversation.
     pub fn add_ticket(&mut self, id: TicketId, ticket: Ticket) {
         self.know_ticket(id, ticket);
         self.changed_tickets.push(id);
     }
 
+    /// Marks the ticket as changed. It gets a stamp after those that changed before it.
     pub fn touch_ticket(&mut self, id: TicketId) {
         if let Some(ticket) = self.tickets.get_mut(&id) {
             if ticket.change == Change::None {
@@ -320,6 +330,7 @@ impl Dialogue {
         }
     }
 
+    /// Adds a new row of the report, which gets a stamp.
     pub fn add_error(&mut self, id: MessageErrorId, error: MessageError) {
         self.errors.insert(id, error);
         self.changed_errors.push(id);

@@ -107,6 +107,8 @@ fn is_own(said_before: Option<&Value>, field: &str, stands: &Option<String>) -> 
 /// The property that marks a deal whose lead the source deleted.
 const SOURCE_DELETED: &str = "sourceDeleted";
 
+/// Marks a deal whose lead the source deleted. Returns the change, or nothing if the deal is
+/// unknown or already marked.
 pub(super) fn mark_deleted(set: &mut WorkingSet, deal_id: DealId) -> Vec<FieldDiff> {
     let Some(deal) = set.deals.get_mut(&deal_id) else {
         return Vec::new();

@@ -11,6 +11,7 @@ use crate::domain::id::ContactId;
 use crate::domain::phone;
 use crate::store::{Channel, Event, NewEvent};
 
+/// Decides one event of a channel, and returns its item.
 pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent) -> Item {
     let channel = &new.channel;
     match &new.event {

@@ -35,6 +35,8 @@ pub(super) fn found(set: &WorkingSet, claim: &IdempotencyClaim) -> Option<Notifi
     })
 }
 
+/// Stores a key for the duration of its claim, with the message and the answer of its
+/// request. Replaces what the key had. Without an answer, a repeat finds the request running.
 pub(super) fn keep(
     set: &mut WorkingSet,
     claim: &IdempotencyClaim,

@@ -11,6 +11,8 @@ use crate::domain::id::{ConversationId, MessageId};
 use crate::domain::message::{Actor, Metadata, State};
 use crate::store::{Channel, Inbound};
 
+/// Adds an incoming message to its conversation. A message with a known external id is a
+/// duplicate.
 pub(super) fn decide(set: &mut WorkingSet, channel: &Channel, new: &Inbound) -> Item {
     let external_id = Some(new.external_id.clone());
     if let Some(before) = message_of(set, channel, &new.external_id) {

@@ -13,6 +13,8 @@ use crate::domain::message::{Actor, Metadata, TEMPLATE};
 use crate::domain::time::Micros;
 use crate::store::{Channel, NewGreeting, NewMessage, Notification, Notified};
 
+/// Decides a notification. A repeat with the same idempotency key gets the outcome of the
+/// first request, and a banned contact gets no message.
 pub(super) fn notify(set: &mut WorkingSet, new: &Notification) -> Notified {
     let claim = new.idempotency.as_ref();
     if let Some(found) = claim.and_then(|claim| idempotency::found(set, claim)) {

@@ -119,6 +119,7 @@ fn set_banned(
     true
 }
 
+/// Returns whether the contact is banned. False if it is unknown.
 pub(super) fn is_banned(set: &WorkingSet, id: ContactId) -> bool {
     set.contacts
         .get(&id)

@@ -95,11 +95,13 @@ const LAST_PLACE: u32 = i32::MAX as u32;
 const ALL_PLACES: (u32, u32) = (0, LAST_PLACE);
 
 impl Places {
+    /// Returns whether the batch looks at the item at this place.
     pub fn has(&self, place: u32) -> bool {
         let mut stretches = self.stretches.iter();
         stretches.any(|(first, last)| (*first..=*last).contains(&place))
     }
 
+    /// Returns whether the batch looks at all items of the delivery.
     pub fn are_all(&self) -> bool {
         self.stretches.contains(&ALL_PLACES)
     }

@@ -17,6 +17,7 @@ pub enum BuildState {
 }
 
 impl BuildState {
+    /// Returns the word that the store keeps.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Making => "making",
@@ -25,6 +26,7 @@ impl BuildState {
         }
     }
 
+    /// Reads a word of the store. `None` if it is not a state.
     pub fn from_text(text: &str) -> Option<Self> {
         [Self::Making, Self::Serving, Self::Retired]
             .into_iter()
@@ -266,6 +268,8 @@ impl DayCells {
             .map(|(key, a, b, c, d, e)| (key, [a, b, c, d, e])))
     }
 
+    /// Adds counts, which may be negative, to those of a key. A key whose counts all become 0
+    /// is removed.
     pub fn add(&mut self, key: i64, counts: &Counts) {
         let cell = self.0.entry(key).or_default();
         add(cell, counts, 1);
@@ -274,16 +278,19 @@ impl DayCells {
         }
     }
 
+    /// Adds the counts of all keys of another day.
     pub fn merge(&mut self, other: &Self) {
         for (key, counts) in other.iter() {
             self.add(key, counts);
         }
     }
 
+    /// Returns whether every count is 0.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Returns the keys that have counts, in ascending order, each with its counts.
     pub fn iter(&self) -> impl Iterator<Item = (i64, &Counts)> {
         self.0.iter().map(|(key, counts)| (*key, counts))
     }

@@ -51,6 +51,8 @@ pub(super) fn begin(set: &mut WorkingSet, start: &SendStart) -> Written {
     outcome(set, start.workspace, start.message)
 }
 
+/// Records the outcome of a call to the provider. Returns [`Written::Stale`] if the lease is
+/// not held and the provider did not accept the message, or if the message is unknown.
 pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> Written {
     let id = new.message;
     let was_accepted = matches!(new.outcome, SendOutcome::Accepted { .. });

@@ -16,6 +16,12 @@ use crate::store::{
     FetchAnswer, FetchOutcome, FetchSettlement, ItemResult, Lease, StoreError, Written,
 };
 
+/// Stores the answer of a source with its fetch. Returns [`Written::Stale`] if the lease is
+/// not held.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the request cannot be serialized.
 pub(super) fn answer(set: &mut WorkingSet, answer: &FetchAnswer) -> Result<Written, StoreError> {
     if !holds(set, answer.delivery, answer.index, answer.lease) {
         return Ok(Written::Stale);
@@ -33,6 +39,13 @@ pub(super) fn answer(set: &mut WorkingSet, answer: &FetchAnswer) -> Result<Writt
     })
 }
 
+/// Settles a fetch: replaces its item by those of the answer, plans a retry, fails the item,
+/// or pauses the connection. Returns [`Written::Stale`] if the lease is not held.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a fetch names no plugin or its request cannot be
+/// serialized.
 pub(super) fn settle(set: &mut WorkingSet, new: &FetchSettlement) -> Result<Written, StoreError> {
     if !holds(set, new.delivery, new.index, new.lease) {
         return Ok(Written::Stale);

@@ -26,6 +26,9 @@ pub(super) struct Status<'a> {
     pub at: Micros,
 }
 
+/// Applies a status to the message that it names, or keeps it until the message is known, and
+/// returns its item. A status without news is a duplicate. One that reports no progress or
+/// names a received message is ignored.
 pub(super) fn decide(set: &mut WorkingSet, channel: &Channel, new: &Status<'_>) -> Item {
     let external_id = Some(new.external_id.to_owned());
     if new.progress.is_empty() {

@@ -80,6 +80,8 @@ pub(super) fn hand_over_deal(set: &mut WorkingSet, id: DealId, talk: Option<Conv
     set.dialogue.add_ticket(TicketId::new(set.now), ticket);
 }
 
+/// Changes a ticket's status or owner. Changes nothing if the workspace has no such ticket or
+/// owner, or if the ticket would be open again although another one has taken its place.
 pub(super) fn patch(set: &mut WorkingSet, patch: &TicketPatch) -> TicketPatched {
     let now = set.now;
     let id = patch.ticket;

@@ -152,6 +152,7 @@ impl Delivery {
         self.others.last = self.others.last.max(Some(last));
     }
 
+    /// Returns whether any of its items made or changed a deal.
     pub fn has_finished_items(&self) -> bool {
         self.items.values().any(Item::is_finished)
             || self
@@ -171,6 +172,8 @@ impl Delivery {
         }
     }
 
+    /// Returns the outcome of the delivery, with its items that are looked at and not
+    /// removed.
     pub fn outcome(&self, id: DeliveryId) -> DeliveryOutcome {
         DeliveryOutcome {
             delivery: id,
@@ -185,6 +188,8 @@ impl Delivery {
         }
     }
 
+    /// Returns the statuses of its items, except of removed ones. A status of items that are
+    /// not looked at occurs once, however many they are.
     pub fn item_statuses(&self) -> Vec<ItemStatus> {
         self.items
             .values()
@@ -208,6 +213,7 @@ pub struct Item {
 }
 
 impl Item {
+    /// Creates an item without a deal, a contact or a message.
     pub fn new(status: ItemStatus, external_id: Option<String>) -> Self {
         Self {
             status,
@@ -220,6 +226,7 @@ impl Item {
         }
     }
 
+    /// Creates an item with a message, but without a deal or a contact.
     pub fn with_message(status: ItemStatus, external_id: Option<String>, message: &str) -> Self {
         Self {
             message: Some(message.to_owned()),
@@ -232,6 +239,7 @@ impl Item {
         self.status.is_finished()
     }
 
+    /// Returns the outcome of the item at this place.
     pub fn outcome(&self, index: u32) -> ItemOutcome {
         ItemOutcome {
             index,
@@ -334,6 +342,7 @@ impl WorkingSet {
         }
     }
 
+    /// Marks the deal as changed. It gets a stamp after those that changed before it.
     pub fn touch_deal(&mut self, id: DealId) {
         if let Some(deal) = self.deals.get_mut(&id) {
             if deal.change == Change::None {
@@ -358,11 +367,13 @@ impl WorkingSet {
         }
     }
 
+    /// Adds a new contact, which gets a stamp.
     pub fn add_contact(&mut self, id: ContactId, contact: Contact) {
         self.contacts.insert(id, contact);
         self.changed_contacts.push(id);
     }
 
+    /// Adds a new deal, which gets a stamp. It becomes its person's newest open deal.
     pub fn add_deal(&mut self, id: DealId, deal: Deal) {
         self.dialogue.newest_deals.insert(deal.person, id);
         self.deals.insert(id, deal);
@@ -394,6 +405,7 @@ impl WorkingSet {
         }
     }
 
+    /// Returns the product of the first of these external ids that the workspace has.
     pub fn product(&self, workspace: WorkspaceId, external_ids: &[String]) -> Option<ProductId> {
         external_ids
             .iter()

@@ -60,6 +60,10 @@ pub static CONTACTS: Table = Table {
 impl Contact {
     /// Reads a contact. The columns of its properties and of its edited fields are named by the
     /// caller, because a row may hold those of a deal as well.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if a column holds an impossible value.
     pub fn read(
         row: &impl Columns,
         props: &'static str,

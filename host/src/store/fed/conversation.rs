@@ -99,6 +99,11 @@ pub static CONVERSATIONS: Table = Table {
 };
 
 impl Conversation {
+    /// Reads a conversation. Its status is derived from its times.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if a column holds an impossible value.
     pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,

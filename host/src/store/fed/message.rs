@@ -68,6 +68,11 @@ pub static MESSAGES: Table = Table {
 };
 
 impl Message {
+    /// Reads a message with its progress.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if a column holds an impossible value.
     pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,

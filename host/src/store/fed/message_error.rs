@@ -76,6 +76,11 @@ pub static MESSAGE_ERRORS: Table = Table {
 };
 
 impl MessageError {
+    /// Reads a failure that a channel reported.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if a column holds an impossible value.
     pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,

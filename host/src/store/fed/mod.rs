@@ -25,7 +25,9 @@ use crate::store::sql::{Arg, Sql};
 pub trait Fed<const N: usize> {
     type Id: Copy;
     const FEED: Entity;
+    /// Returns the workspace whose feed the row belongs to.
     fn workspace(&self) -> WorkspaceId;
+    /// Returns how the batch changed the row.
     fn change(&self) -> Change;
     /// Whether the row is finished, so that another one of its kind may be created.
     fn is_over(&self) -> bool {
@@ -33,9 +35,15 @@ pub trait Fed<const N: usize> {
     }
     /// Whether another host may create the same row at the same time.
     const MAY_MEET: bool;
+    /// Returns the statement that inserts rows with all columns.
     fn insert() -> &'static Sql;
+    /// Returns the statement that updates all columns except the key and the fixed ones.
     fn update() -> &'static Sql;
     /// Returns the values of all columns. `at` is the time of the write.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON.
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; N], StoreError>;
 }
 

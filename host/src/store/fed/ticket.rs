@@ -63,6 +63,11 @@ pub static TICKETS: Table = Table {
 };
 
 impl Ticket {
+    /// Reads a ticket with its subject and its progress.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if a column holds an impossible value.
     pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,

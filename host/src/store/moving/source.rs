@@ -113,6 +113,10 @@ impl Source {
     }
 
     /// Returns the counters of the store.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the file cannot be read.
     pub async fn counters(&self) -> Result<Counters, StoreError> {
         self.ask(|connection| {
             let counters = connection.query_row(COUNTERS, [], |row| {
@@ -130,6 +134,10 @@ impl Source {
     }
 
     /// Returns the number of rows in a table.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the file cannot be read.
     pub async fn count(&self, table: &Table) -> Result<u64, StoreError> {
         let sql = format!("select count(*) from {}", table.name);
         self.ask(move |connection| {

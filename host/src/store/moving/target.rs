@@ -168,6 +168,8 @@ impl Target {
         ))
     }
 
+    /// Returns how far a table has been copied. Zero rows for a table that has not been
+    /// started.
     pub fn progress(&self, table: &Table) -> TableProgress {
         let known = self.progress.tables.get(table.name);
         known.cloned().unwrap_or_default()

@@ -189,6 +189,7 @@ pub struct Sum {
 }
 
 impl Sum {
+    /// Adds a row to the sum.
     pub fn add(&mut self, row: &[Cell]) {
         let mut hash = Sha256::new();
         for cell in row {
@@ -201,6 +202,7 @@ impl Sum {
         self.digests = self.digests.wrapping_add(u128::from_be_bytes(half));
     }
 
+    /// Returns the sum as 32 hexadecimal digits, without the number of rows.
     pub fn text(&self) -> String {
         format!("{:032x}", self.digests)
     }

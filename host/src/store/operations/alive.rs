@@ -11,6 +11,10 @@ static PING: Sql = sql("
 select count(*) as stores from store");
 
 /// Succeeds if the store can be read.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store cannot be read.
 pub async fn ping(database: &Database) -> Result<(), StoreError> {
     database
         .aside(steps!(|tx| {
@@ -28,6 +32,11 @@ insert into commit_markers (batch_id) values (:mark) -- postgres
 ");
 
 /// Commits a minimal write.
+///
+/// # Errors
+///
+/// [`StoreError::Full`] if there is no space to write, and [`StoreError`] if the database
+/// fails.
 pub async fn try_write(database: &Database, now: Micros) -> Result<(), StoreError> {
     let mark = uuid_at(now);
     database

@@ -20,6 +20,12 @@ from (
 join answers as a on a.number = wanted.number
 order by a.number");
 
+/// Returns the stored answers of a delivery with a number greater than `after`, in the order of
+/// their numbers, at most `limit`. With 0 as `after` it begins with the first answer.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn list(
     database: &Database,
     delivery: DeliveryId,

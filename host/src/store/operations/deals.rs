@@ -111,6 +111,12 @@ static BY_EMAIL: Sql = deals_where!(having, ":email");
 static BY_EXTERNAL_ID: Sql = deals_where!("external_id = :external_id", "offset 0 -- postgres");
 static ALL: Sql = deals_where!("true");
 
+/// Returns the deals of the scope's workspace that match every given filter, newest first: at
+/// most `limit`, and fewer if they exceed the bytes of a page.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn find(
     database: &Database,
     scope: &Scope,
@@ -172,6 +178,12 @@ where deal_id = :deal
 order by id desc
 limit :limit");
 
+/// Returns the history and the notes of a deal, newest first, at most `limit` of each. Returns
+/// `None` if the workspace has no such deal.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn past(
     database: &Database,
     workspace: WorkspaceId,

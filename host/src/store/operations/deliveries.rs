@@ -37,6 +37,12 @@ where workspace_id = :workspace
 and delivery_id = :id
 order by item");
 
+/// Returns a delivery of any workspace with its raw request and its items in order, or `None`
+/// if there is none with this id.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn one(
     database: &Database,
     id: DeliveryId,
@@ -174,6 +180,10 @@ and status = :status
 order by workspace_id");
 
 /// Returns deliveries, newest first.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn list(
     database: &Database,
     filter: DeliveryFilter,
@@ -267,6 +277,10 @@ where workspace_id = :workspace
 and id = :delivery");
 
 /// Returns the backlog. Usually nothing waits, which takes one query.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn backlog(database: &Database) -> Result<Backlog, StoreError> {
     let (mut backlog, oldest) = database
         .read_many(
@@ -314,6 +328,12 @@ where item = -1
 and due_at is not null
 group by connection_id");
 
+/// Returns the number of deliveries that wait for conversion, including failed ones, by
+/// connection. Connections with none are left out.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn waiting(database: &Database) -> Result<HashMap<ConnectionId, u64>, StoreError> {
     let counts = database
         .read_many(

@@ -45,6 +45,12 @@ static ALL: Sql = tickets_where!("workspace_id = :workspace");
 static BY_ID: Sql = tickets_where!("(workspace_id = :workspace) is true\n  and id = :ticket");
 static BY_STATUS: Sql = tickets_where!("workspace_id = :workspace\n  and status = :status");
 
+/// Returns the tickets of the scope's workspace that match every given filter, newest first: at
+/// most the filter's `limit`.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn find(
     database: &Database,
     scope: &Scope,

@@ -82,6 +82,14 @@ struct Bounds {
     limit: u32,
 }
 
+/// Returns the rows of a feed with `after < stamp <= upper` in stamp order: at most `limit`,
+/// and fewer if they exceed the bytes of a page. Without `upper`, the bound is the feed clock
+/// of the same snapshot.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the entity is not exported (tickets and products), and
+/// [`StoreError`] if the database fails.
 pub async fn page(
     database: &Database,
     scope: &Scope,
@@ -112,6 +120,11 @@ pub async fn page(
 }
 
 /// Returns the ids of the rows that [`page`] would return.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the ids of the entity are not exported (message errors,
+/// tickets and products), and [`StoreError`] if the database fails.
 pub async fn ids(
     database: &Database,
     scope: &Scope,
@@ -143,6 +156,10 @@ pub async fn ids(
 }
 
 /// Returns a page of the report on message errors.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn message_errors(
     database: &Database,
     scope: &Scope,

@@ -18,6 +18,12 @@ left join workspaces as w on w.id = k.workspace_id
 left join partners as p on p.id = k.partner_id
 where k.digest = :digest");
 
+/// Returns the key with this digest, with its workspace and partner, or `None` if there is
+/// none. Revoked and expired keys are included.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn authenticate(
     database: &Database,
     digest: [u8; 32],
@@ -39,6 +45,12 @@ insert into keys (id, digest, kind, workspace_id, partner_id, label, hint, creat
 values (:id, :digest, :kind, :workspace_id, :partner_id, :label, :hint, :created_at, :expires_at,
   :revoked_at, :last_used_at)");
 
+/// Stores a new key under the digest of its text.
+///
+/// # Errors
+///
+/// [`StoreError::Query`] if a key with this id or digest exists, and [`StoreError`] if the
+/// database fails.
 pub async fn create(
     database: &Database,
     key: KeyRecord,
@@ -72,6 +84,12 @@ from keys
 where :workspace::uuid is null or workspace_id = :workspace
 order by id");
 
+/// Returns the keys of one workspace, or all keys if it is `None`, ordered by id. Revoked and
+/// expired keys are included.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn list(
     database: &Database,
     workspace: Option<WorkspaceId>,
@@ -93,6 +111,12 @@ set revoked_at = :now
 where id = :id
 and revoked_at is null");
 
+/// Revokes a key at the time `now`. Returns false if there is no such key or it is already
+/// revoked.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn revoke(database: &Database, id: KeyId, now: Micros) -> Result<bool, StoreError> {
     database
         .write_alone(steps!(|tx| Ok(
@@ -113,6 +137,12 @@ and (keys.last_used_at is null or keys.last_used_at < each.used_at)
 and keys.id in (select id from keys where id in (select id from each) order by id for update) -- postgres
 ");
 
+/// Records when keys were last used, rounded down to the minute. A time earlier than the
+/// recorded one has no effect.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn touch(database: &Database, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
     if used.is_empty() {
         return Ok(());

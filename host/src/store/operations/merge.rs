@@ -72,6 +72,10 @@ where id = :gone
 and workspace_id = :workspace");
 
 /// Merges the contact. Returns whether it was removed.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn contact(
     database: &Database,
     workspace: WorkspaceId,

@@ -24,6 +24,10 @@ order by due_at
 limit :limit");
 
 /// Returns due conversations, the longest overdue first.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn conversations_due(
     database: &Database,
     now: Micros,
@@ -119,6 +123,10 @@ static LIST_WAITING: Sql = messages_of!(
 );
 
 /// Returns messages, newest first.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn outbox(
     database: &Database,
     filter: OutboxFilter,

@@ -17,6 +17,13 @@ values (:digest, :description, :contract, :bytes, :checks, :golden, :origin, :st
   :publisher)
 on conflict (digest) do nothing");
 
+/// Stores a plugin version with its WebAssembly bytes. A version with a known digest is left
+/// unchanged.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
 pub async fn put(
     database: &Database,
     plugin: PluginRecord,
@@ -47,6 +54,11 @@ select digest, description, contract, bytes, checks, golden, origin, publisher, 
 from plugins
 where digest = :digest");
 
+/// Returns the record of the plugin version with this digest, or `None` if there is none.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn one(database: &Database, digest: Digest) -> Result<Option<PluginRecord>, StoreError> {
     database
         .read(
@@ -64,6 +76,12 @@ select wasm
 from plugins
 where digest = :digest");
 
+/// Returns the WebAssembly bytes of the plugin version with this digest, or `None` if there is
+/// none.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn wasm(database: &Database, digest: Digest) -> Result<Option<Vec<u8>>, StoreError> {
     database
         .read_many(
@@ -81,6 +99,11 @@ select digest, description, contract, bytes, checks, golden, origin, publisher, 
 from plugins
 order by stored_at, digest collate \"C\"");
 
+/// Returns the records of all plugin versions, ordered by the time when they were stored.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn list(database: &Database) -> Result<Vec<PluginRecord>, StoreError> {
     database
         .read(
@@ -95,6 +118,11 @@ select name, digest, previous, generation, activated_at
 from activations
 order by name collate \"C\"");
 
+/// Returns the activation of each plugin, ordered by name.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn activations(database: &Database) -> Result<Vec<Activation>, StoreError> {
     // Every host polls this, also while requests fill the pool.
     database
@@ -124,6 +152,11 @@ from activations
 where name = :name");
 
 /// Activates a version. If it serves already, its activation is returned unchanged.
+///
+/// # Errors
+///
+/// [`StoreError::Query`] if no version with this digest is stored, and [`StoreError`] if the
+/// database fails.
 pub async fn activate(
     database: &Database,
     name: String,
@@ -153,6 +186,12 @@ static FORGET_REFUSALS: Sql = sql("
 delete from refusals
 where number <= (select number from refusals order by number desc limit 1 offset :kept)");
 
+/// Records that a plugin file was refused. Keeps the newest `limits::REFUSALS` refusals and
+/// removes older ones.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn note_refusal(database: &Database, refusal: Refusal) -> Result<(), StoreError> {
     database
         .write(
@@ -179,6 +218,10 @@ from refusals
 order by number desc");
 
 /// Returns refusals, newest first.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn refusals(database: &Database) -> Result<Vec<Refusal>, StoreError> {
     database
         .read(

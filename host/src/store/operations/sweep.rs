@@ -117,6 +117,10 @@ where batch_id in (                                           -- postgres
 
 /// Removes rows that are past their retention. Returns how many deliveries and other expired rows
 /// it removed.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn sweep(
     database: &Database,
     retention: &Retention,
@@ -212,6 +216,10 @@ async fn deliveries(
 
 /// Removes deliveries with the rows that belong to them, and returns how many. Deliveries that are
 /// locked or leased stay. The transaction names their workspaces.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn remove(
     tx: &mut Tx,
     old: &[(WorkspaceId, DeliveryId)],
@@ -257,6 +265,7 @@ fn first_id_after(time: Micros) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid()
 }
 
+/// Returns the statements of this file, including those generated from the descriptions.
 pub fn statements() -> Vec<&'static Sql> {
     let own = [
         &FINISHED,

@@ -15,6 +15,12 @@ from template_lists
 where connection_id = :id
 and workspace_id = :workspace");
 
+/// Returns the list of templates of a connection in this workspace, or `None` if none was
+/// stored yet.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn one(
     database: &Database,
     id: ConnectionId,
@@ -38,6 +44,12 @@ on conflict (connection_id) do update
 set synced_at = excluded.synced_at, error = excluded.error, unlisted = excluded.unlisted,
   templates = excluded.templates");
 
+/// Stores the list of templates of a connection. Replaces the previous list.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
 pub async fn put(
     database: &Database,
     id: ConnectionId,

@@ -61,6 +61,7 @@ impl Columns for PgRow {
     }
 }
 
+/// Returns the time in microseconds since 1970-01-01T00:00:00Z.
 pub fn micros(time: DateTime<Utc>) -> Micros {
     Micros(time.timestamp_micros())
 }

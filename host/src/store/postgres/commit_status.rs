@@ -37,6 +37,8 @@ and backend_xid::text = $2";
 const MARK: &str = "
 select exists (select 1 from leadhost.commit_markers where batch_id = $1)";
 
+/// Looks up whether a batch was committed. Retries for at most `limits::OUTCOME_DEADLINE`;
+/// after that the status is [`CommitStatus::Unknown`].
 pub async fn find(db: &Db, trace: &Trace) -> CommitStatus {
     let patience = limits::OUTCOME_DEADLINE;
     let deadline = Instant::now() + patience;

@@ -200,6 +200,8 @@ impl Db {
         &self.reach
     }
 
+    /// Returns the number of open and idle connections, of requests and of batches together,
+    /// and the number of operations under way.
     pub fn use_of_pool(&self) -> Pool {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         Pool {
@@ -400,6 +402,12 @@ pub struct Transaction {
 }
 
 impl Transaction {
+    /// Commits the transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails. If the connection broke, the commit may have
+    /// succeeded.
     pub async fn commit(self) -> Result<(), StoreError> {
         Ok(self.end("commit").await?)
     }
@@ -435,6 +443,11 @@ impl Transaction {
         Ok(())
     }
 
+    /// Ends the transaction with this statement, `commit` or `rollback`.
+    ///
+    /// # Errors
+    ///
+    /// [`sqlx::Error`] if the database fails. The connection is then closed.
     pub(super) async fn end(mut self, how: &'static str) -> Result<(), sqlx::Error> {
         self.execute(how).await?;
         self.ended = true;

@@ -89,10 +89,12 @@ impl Health {
         }
     }
 
+    /// Returns the number of operations under way.
     pub fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
     }
 
+    /// Returns the outage. `None` while the database answers.
     pub fn outage(&self) -> Option<Outage> {
         self.outage.borrow().clone()
     }
@@ -123,6 +125,7 @@ impl Health {
         self.outage.borrow().is_none() && !self.is_of_before(age)
     }
 
+    /// Returns a receiver of the announcements of all hosts from now on.
     pub fn announcements(&self) -> broadcast::Receiver<Announcement> {
         self.announced.subscribe()
     }

@@ -20,6 +20,10 @@ use crate::store::{Activation, Announcement, Beat, Fence, Proposal, SeenHost, St
 const ANNOUNCE: &str = "select pg_notify($1, $2)";
 
 /// Announces a change to all hosts.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn announce(db: &Db, what: Announcement) -> Result<(), StoreError> {
     sqlx::query(ANNOUNCE)
         .bind(CHANNEL)
@@ -40,6 +44,10 @@ on conflict (id) do update
 set seen_at = clock_timestamp(), report = excluded.report";
 
 /// Stores a heartbeat, and removes hosts that have been dead for long.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn beat(db: &Db, beat: &Beat) -> Result<(), StoreError> {
     sqlx::query(BEAT)
         .bind(beat.host.0)
@@ -62,6 +70,10 @@ delete from hosts
 where id = $1";
 
 /// Removes a host, with its jobs and proposals.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn leave(db: &Db, host: HostId) -> Result<(), StoreError> {
     sqlx::query(LEAVE).bind(host.0).execute(db.aside()).await?;
     Ok(())
@@ -74,6 +86,10 @@ from hosts
 order by name collate \"C\", id";
 
 /// Returns all known hosts, ordered by name.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn hosts(db: &Db) -> Result<Vec<SeenHost>, StoreError> {
     sqlx::query(HOSTS)
         .bind(limits::HOST_DEAD.as_secs_f64())
@@ -111,6 +127,10 @@ or not exists (
 returning number";
 
 /// Proposes a version to all hosts. `None`: another live host has a proposal for this plugin.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn propose(
     db: &Db,
     by: HostId,
@@ -146,6 +166,10 @@ where until_at > clock_timestamp()
 order by name collate \"C\"";
 
 /// Returns the proposals that have not expired.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn proposals(db: &Db) -> Result<Vec<Proposal>, StoreError> {
     sqlx::query(PROPOSALS)
         .fetch_all(db.aside())
@@ -167,6 +191,10 @@ where name = $1 and number = $2
 returning until_at > clock_timestamp() as stands";
 
 /// Withdraws a proposal.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn withdraw(db: &Db, proposal: &Proposal) -> Result<(), StoreError> {
     sqlx::query(WITHDRAW)
         .bind(columns::text(&proposal.name))
@@ -194,6 +222,10 @@ from activations
 where name = $1";
 
 /// Activates the proposed version and announces it. `None`: the proposal is not valid any more.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn flip(
     db: &Db,
     proposal: &Proposal,
@@ -250,6 +282,10 @@ where j.host_id = excluded.host_id or j.until_at <= clock_timestamp()
 returning fence";
 
 /// Claims a job or renews its lease. `None`: another host holds it.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn hold_job(
     db: &Db,
     job: &str,
@@ -270,6 +306,10 @@ delete from jobs
 where name = $1 and host_id = $2";
 
 /// Releases a job if this host holds it.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError> {
     sqlx::query(LEAVE_JOB)
         .bind(job)
@@ -282,6 +322,10 @@ pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError>
 const SEALING_KEY: &str = "select sealing_key from store";
 
 /// Returns the id of the sealing key of the store, if it has one.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn sealing_key(db: &Db) -> Result<Option<String>, StoreError> {
     let row = sqlx::query(SEALING_KEY).fetch_one(db.aside()).await?;
     Ok(row.try_get(0)?)
@@ -294,6 +338,10 @@ where sealing_key is null or sealing_key = any ($2)";
 
 /// Names the sealing key of the store if it has none or one of `older`. Returns the id of the
 /// key that the store has now.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn seal_with(db: &Db, key: &str, older: &[String]) -> Result<String, StoreError> {
     sqlx::query(SEAL_WITH)
         .bind(key)

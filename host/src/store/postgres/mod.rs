@@ -47,6 +47,10 @@ pub async fn open(
 }
 
 /// Opens the store and compares it with the record of its last known state.
+///
+/// # Errors
+///
+/// [`StoreError::Open`] if the database cannot be used, and [`StoreError`] if it fails.
 pub(super) async fn open_seen(
     url: &str,
     connections: u32,
@@ -64,6 +68,11 @@ pub(super) async fn open_seen(
 
 /// Returns a connection as the owner of the tables, with the schema up to date. Until it
 /// is closed or [`let_others_open`] is called, other hosts wait with opening the store.
+///
+/// # Errors
+///
+/// [`StoreError::Open`] if the schema cannot be used or brought up to date, and
+/// [`StoreError`] if the database fails.
 pub(super) async fn owner(url: &str) -> Result<sqlx::postgres::PgConnection, StoreError> {
     open::bring_up_to_date(&Db::new(url, 1, HighWater::nothing())?).await
 }

@@ -17,6 +17,12 @@ use crate::store::StoreError;
 use crate::store::row::Columns as _;
 use crate::store::sql::{Arg, Kind, Text, Value, listed};
 
+/// Runs the statement. Returns how many rows it changed.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
+/// [`StoreError`] if the database fails.
 pub async fn execute(
     connection: &mut PgConnection,
     text: &'static Text,
@@ -29,6 +35,12 @@ pub async fn execute(
     Ok(done.rows_affected())
 }
 
+/// Returns all rows that the statement finds.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
+/// [`StoreError`] if the database fails.
 pub async fn query(
     connection: &mut PgConnection,
     text: &'static Text,
@@ -39,6 +51,11 @@ pub async fn query(
 
 /// Passes each row to `read` until that returns false. If rows are left, which may be
 /// many, the connection is closed with them.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, the errors of
+/// `read`, and [`StoreError`] if the database fails.
 pub async fn query_while(
     transaction: &mut Transaction,
     text: &'static Text,
@@ -56,6 +73,13 @@ pub async fn query_while(
     Ok(())
 }
 
+/// Runs the statement once for all of these rows of parameters. Returns how many rows it
+/// changed.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
+/// [`StoreError`] if the database fails.
 pub async fn execute_each<const N: usize>(
     connection: &mut PgConnection,
     text: &'static Text,
@@ -66,6 +90,13 @@ pub async fn execute_each<const N: usize>(
     Ok(done.rows_affected())
 }
 
+/// Runs the statement once for all of these rows of parameters. Returns all rows that it
+/// finds.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
+/// [`StoreError`] if the database fails.
 pub async fn query_each<const N: usize>(
     connection: &mut PgConnection,
     text: &'static Text,
@@ -76,6 +107,11 @@ pub async fn query_each<const N: usize>(
 }
 
 /// Returns how many rows each of the statements changed.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
+/// [`StoreError`] if the database fails.
 pub async fn execute_together(
     connection: &mut PgConnection,
     text: &'static Text,

@@ -28,28 +28,71 @@ pub trait Administration: Send + Sync + 'static {
     /// Brings the workspace in line with its declaration: creates and changes what the plan names,
     /// and removes nothing. Runs in one transaction. With `dry_run` it is rolled back at the end,
     /// so the answer shows what would change.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Refused`] if the plan is a part of a workspace that does not exist, or
+    /// names a partner or an agent that the workspace does not have, and [`StoreError`] if
+    /// the database fails.
     async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError>;
 
+    /// Returns all workspaces, by slug.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError>;
 
+    /// Returns the partners of a workspace, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError>;
 
+    /// Returns the agents of a workspace, by id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError>;
 
+    /// Returns the owners of a workspace, by name, then e-mail address.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError>;
 
+    /// Returns a source or channel. `None` if there is no such connection.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError>;
 
     /// Returns the ids of the connections of all workspaces.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn connection_ids(&self) -> Result<HashSet<ConnectionId>, StoreError>;
 
     /// Returns the sources and channels of one workspace, or of all, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn connections(
         &self,
         workspace: Option<WorkspaceId>,
     ) -> Result<Vec<Connection>, StoreError>;
 
     /// Pauses the fetches of a connection, or resumes them.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn pause_connection(
         &self,
         id: &ConnectionId,
@@ -58,30 +101,81 @@ pub trait Administration: Send + Sync + 'static {
 
     /// Returns the key with this digest, with its workspace and partner. Revoked and expired keys
     /// are included.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError>;
 
+    /// Stores a new key with the SHA-256 digest of its text. The text itself is not stored.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn create_key(&self, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError>;
 
+    /// Returns the keys of one workspace, or all keys, by id. Revoked and expired keys are
+    /// included.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn keys(&self, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError>;
 
     /// Revokes a key. Returns false if there is no such live key.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError>;
 
     /// Records when keys were last used.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn touch_keys(&self, used: &[(KeyId, Micros)]) -> Result<(), StoreError>;
 
     /// Stores a plugin version by its digest. A known version is left unchanged.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn put_plugin(&self, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError>;
 
+    /// Returns the record of a stored version. `None` if no version has this digest.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError>;
 
+    /// Returns the bytes of a version's component. `None` if no version has this digest.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn plugin_wasm(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError>;
 
+    /// Returns the stored versions, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError>;
 
+    /// Returns the active version of every plugin, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn activations(&self) -> Result<Vec<Activation>, StoreError>;
 
     /// Makes a version serve under its plugin's name and increments the generation.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn activate(
         &self,
         name: &str,
@@ -90,11 +184,24 @@ pub trait Administration: Send + Sync + 'static {
     ) -> Result<Activation, StoreError>;
 
     /// Records that a file was refused. The newest 100 refusals are kept.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError>;
 
+    /// Returns the refused files, newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn refusals(&self) -> Result<Vec<Refusal>, StoreError>;
 
     /// Returns the person that an operator means. `None` if nothing is known of such a person.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn person(
         &self,
         workspace: WorkspaceId,
@@ -102,13 +209,26 @@ pub trait Administration: Send + Sync + 'static {
     ) -> Result<Option<Person>, StoreError>;
 
     /// Returns what erasing a person would remove, as far as it can be counted.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn count_person(&self, person: &Person) -> Result<Erased, StoreError>;
 
     /// Records the erasure and returns it, or returns the unfinished one of the same contact.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn begin_erasure(&self, new: &NewErasure) -> Result<Erasure, StoreError>;
 
     /// Runs the next step of an erasure, a bounded transaction. The erasure is done when a step
     /// finds nothing left to do.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Contended`] if a message of the person got another external id
+    /// meanwhile, and [`StoreError`] if the database fails. The step is then rolled back.
     async fn erase_step(
         &self,
         person: &Person,
@@ -118,6 +238,10 @@ pub trait Administration: Send + Sync + 'static {
 
     /// Returns the next deliveries of a workspace, by id, that led to no contact, or partly to
     /// contacts other than this one.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn unlinked_deliveries(
         &self,
         workspace: WorkspaceId,
@@ -127,6 +251,10 @@ pub trait Administration: Send + Sync + 'static {
 
     /// Returns the deliveries that erasures of this contact left behind and that still stand: they
     /// exist, part of them led to no contact, and they were not emptied.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn left_deliveries(
         &self,
         workspace: WorkspaceId,
@@ -135,6 +263,10 @@ pub trait Administration: Send + Sync + 'static {
 
     /// Removes whole deliveries, in any state, as part of an erasure. Finished deliveries that led
     /// to a contact are emptied instead.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn erase_deliveries(
         &self,
         workspace: WorkspaceId,
@@ -143,6 +275,10 @@ pub trait Administration: Send + Sync + 'static {
     ) -> Result<Erased, StoreError>;
 
     /// Returns erasures, newest first. What they left behind is shown as it is now.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn erasures(&self, filter: &ErasureFilter) -> Result<Vec<Erasure>, StoreError>;
 }
 

@@ -20,25 +20,47 @@ use crate::store::{
 #[async_trait]
 pub trait Analytics: Send + Sync + 'static {
     /// Returns the state of the rollups without reading the counts.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn rollup_state(&self, scope: &Scope, set: MetricSet) -> Result<RollupState, StoreError>;
 
+    /// Returns the counts that an answer needs, with their keys and the state of the rollups,
+    /// from one snapshot. They are incomplete if [`Cells::too_many`] is set.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn rollup_cells(&self, scope: &Scope, query: &CellQuery<'_>)
     -> Result<Cells, StoreError>;
 
     /// Begins a run and gives every workspace its first build. Does not interrupt the work of
     /// another host.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn rollup_begin(&self, set: MetricSet) -> Result<Run, StoreError>;
 
     /// Reads at most `limit` changes of the feed into the build, including its cubes. A build that
     /// reaches the feed's clock serves from then on, and earlier builds retire. A build that has
     /// missed removals is built again. Of a retired build, a step removes at most `limit` rows of
     /// each kind, and finally the build itself.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn rollup_step(&self, build: &Build, limit: u32) -> Result<Stepped, StoreError>;
 
     /// Ends a run: all counts are as of its beginning, except for workspaces whose serving build is
     /// in `unread`, because it was not read to its end. Their as-of stays as it was. Builds that do
     /// not serve yet, or have retired, hold nothing back. The as-of never decreases: if two runs
     /// overlap, the later beginning counts.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn rollup_end(
         &self,
         set: MetricSet,
@@ -49,23 +71,44 @@ pub trait Analytics: Send + Sync + 'static {
 
     /// Starts new builds from the beginning of the feed, for one workspace or all, unless one is
     /// already being made. Returns how many it started.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn rollup_rebuild(
         &self,
         set: MetricSet,
         workspace: Option<WorkspaceId>,
     ) -> Result<u64, StoreError>;
 
+    /// Returns the state of the rollups of each metric set, over all workspaces.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn rollup_status(&self) -> Result<Vec<RollupStatus>, StoreError>;
 
     /// Adds these uses to the record of requested zones.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn note_zones(&self, uses: &[ZoneUse]) -> Result<(), StoreError>;
 
     /// Gives each build the cubes that its workspace needs, within bounds: that of the default
     /// zone, and those of zones that are requested often and recently. Removes cubes that are not
     /// needed or follow rules other than `tzdata`. Returns the cubes that are incomplete.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn cubes_due(&self, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError>;
 
     /// Adds some days to a cube. Returns false if the cube is complete.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn cube_step(&self, cube: &Cube) -> Result<bool, StoreError>;
 }
 

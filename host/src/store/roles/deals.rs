@@ -19,6 +19,10 @@ use crate::store::{
 #[async_trait]
 pub trait Deals: Send + Sync + 'static {
     /// Returns deals, newest first: at most `limit`, and fewer if they are large.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn deals(
         &self,
         scope: &Scope,
@@ -27,6 +31,10 @@ pub trait Deals: Send + Sync + 'static {
     ) -> Result<DealPage, StoreError>;
 
     /// Returns a deal's history and notes, or `None` if the workspace has no such deal.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn deal_past(
         &self,
         workspace: WorkspaceId,
@@ -35,6 +43,10 @@ pub trait Deals: Send + Sync + 'static {
     ) -> Result<Option<DealPast>, StoreError>;
 
     /// Returns tickets, newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn tickets(
         &self,
         scope: &Scope,
@@ -43,10 +55,18 @@ pub trait Deals: Send + Sync + 'static {
 
     /// Removes a deal with its history and notes, and clears references to it. Returns false if
     /// there is no such deal.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn remove_deal(&self, workspace: WorkspaceId, deal: DealId) -> Result<bool, StoreError>;
 
     /// Removes a contact whose last deal moved to another contact, which gets its keys. Returns
     /// false if something still belongs to it, a person edited it, or it wants no messages.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn merge_contact(
         &self,
         workspace: WorkspaceId,
@@ -56,6 +76,10 @@ pub trait Deals: Send + Sync + 'static {
 
     /// Returns changes of products with a stamp greater than `after`, at most `limit`, in stamp
     /// order.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn product_changes(
         &self,
         workspace: WorkspaceId,
@@ -64,12 +88,20 @@ pub trait Deals: Send + Sync + 'static {
     ) -> Result<ProductChanges, StoreError>;
 
     /// Returns those of the products that exist, in no particular order.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn products(&self, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError>;
 
     /// Creates and changes products by their external ids, and marks them as seen by this import.
     /// Created and changed products are stamped. Products that this import has already named are
     /// left alone. Takes at most `limits::IMPORT_ROWS` at once. If an external id is repeated among
     /// them, the last entry counts.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn import_products(
         &self,
         workspace: WorkspaceId,
@@ -79,6 +111,10 @@ pub trait Deals: Send + Sync + 'static {
 
     /// Removes the products that this import has not seen among the next `limit`, in stamp order.
     /// The first step begins after 0. Each removal leaves a tombstone.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn remove_unseen_products(
         &self,
         workspace: WorkspaceId,
@@ -89,6 +125,10 @@ pub trait Deals: Send + Sync + 'static {
 
     /// Removes the named products, at most `limits::REMOVED_PRODUCTS`, and returns how many it
     /// removed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn remove_products(
         &self,
         workspace: WorkspaceId,

@@ -16,6 +16,10 @@ use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
 pub trait Feeds: Send + Sync + 'static {
     /// Returns rows with `after < stamp <= upper` in stamp order. Without `upper`, the feed clock
     /// in the same snapshot as the rows is used.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn export(
         &self,
         scope: &Scope,
@@ -26,6 +30,10 @@ pub trait Feeds: Send + Sync + 'static {
     ) -> Result<ExportPage, StoreError>;
 
     /// Returns only the ids of such rows.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn export_ids(
         &self,
         scope: &Scope,
@@ -37,6 +45,10 @@ pub trait Feeds: Send + Sync + 'static {
 
     /// Returns rows of the report with `after < stamp <= upper` in stamp order, as
     /// [`Feeds::export`] does for an entity.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn message_errors(
         &self,
         scope: &Scope,

@@ -26,9 +26,20 @@ pub trait Intake: Send + Sync + 'static {
     /// Commits all writes together, in order, or none. Returns the answers in the order of the
     /// writes. A settlement whose lease is no longer held returns [`Written::Stale`] and changes
     /// nothing. A delivery for a full quarantine evicts others, or returns [`Written::NotKept`].
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Contended`] if other transactions changed the same rows on every
+    /// attempt, [`StoreError::Full`] if there is no space to write, and [`StoreError`] if the
+    /// database fails. After [`StoreError::Unavailable`] the batch may have been committed,
+    /// if the answer to the commit was lost.
     async fn commit_batch(&self, batch: Batch) -> Result<Vec<Written>, StoreError>;
 
     /// Commits a few writes, which are copied.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::commit_batch`].
     async fn commit(&self, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
         self.commit_batch(Batch::from(writes.to_vec())).await
     }
@@ -36,6 +47,10 @@ pub trait Intake: Send + Sync + 'static {
     /// Claims due work: deliveries to convert, fetches and sends to make. Connections take turns,
     /// and the oldest work of a connection comes first. No other worker holds the claimed work
     /// until `until`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn claim(
         &self,
         turns: &Turns,
@@ -45,6 +60,10 @@ pub trait Intake: Send + Sync + 'static {
 
     /// Claims one delivery for a replay, in any state. Returns `None` if it does not exist or is
     /// leased.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn claim_delivery(
         &self,
         id: DeliveryId,
@@ -54,6 +73,10 @@ pub trait Intake: Send + Sync + 'static {
 
     /// Claims the oldest failed and parked deliveries of a plugin's connections whose last attempt
     /// ran another version than `not_with`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn claim_failed(
         &self,
         plugin: &str,
@@ -63,11 +86,20 @@ pub trait Intake: Send + Sync + 'static {
         until: Micros,
     ) -> Result<Vec<HeldDelivery>, StoreError>;
 
+    /// Returns a delivery with its request, notes and items. `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError>;
 
     /// Returns the answers of sources to the settled fetches of a delivery, in the order in which
     /// they were settled: those with a number greater than `after` (0: from the first), at most
     /// `limit`, because bodies may be large. Answers are kept as long as the delivery.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn answers(
         &self,
         delivery: DeliveryId,
@@ -76,18 +108,34 @@ pub trait Intake: Send + Sync + 'static {
     ) -> Result<Vec<KeptAnswer>, StoreError>;
 
     /// Returns deliveries, newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn deliveries(&self, filter: &DeliveryFilter)
     -> Result<Vec<DeliverySummary>, StoreError>;
 
     /// Returns the numbers of waiting and failed deliveries, for metrics and for the budget of the
     /// intake.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
 
     /// Returns the number of deliveries that wait for conversion, including failed ones, by
     /// connection.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn waiting(&self) -> Result<HashMap<ConnectionId, u64>, StoreError>;
 
     /// Removes rows past their retention, at most `limit` of each kind. Returns the number removed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn sweep(
         &self,
         retention: &Retention,

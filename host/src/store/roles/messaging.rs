@@ -16,9 +16,17 @@ use crate::store::{Elapse, OutboxFilter, OutboxMessage, StoreError, TemplateList
 #[async_trait]
 pub trait Messaging: Send + Sync + 'static {
     /// Returns an instance's templates, or `None` if its provider was never asked for them.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn templates(&self, channel: &Connection) -> Result<Option<TemplateList>, StoreError>;
 
     /// Replaces the stored templates with the provider's list.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn put_templates(
         &self,
         channel: &Connection,
@@ -27,9 +35,17 @@ pub trait Messaging: Send + Sync + 'static {
 
     /// Returns conversations that are due because they were unanswered or idle for too long, the
     /// longest overdue first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn conversations_due(&self, now: Micros, limit: u32) -> Result<Vec<Elapse>, StoreError>;
 
     /// Returns outbox messages for operators, newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError>;
 }
 

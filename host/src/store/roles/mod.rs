@@ -33,6 +33,7 @@ pub struct DatabaseStore {
 }
 
 impl DatabaseStore {
+    /// Creates the store on this database. `id` is the id of the store.
     pub(super) fn new(database: Database, clock: SharedClock, id: Uuid) -> Arc<Self> {
         Arc::new(Self {
             database,

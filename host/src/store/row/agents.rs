@@ -5,6 +5,11 @@ use crate::domain::id::AgentId;
 use crate::domain::workspace::{Agent, AgentKind, Owner, Partner, Workspace};
 use crate::store::StoreError;
 
+/// Reads a workspace with its region, time zone and rate limit.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn workspace(row: &impl Columns) -> Result<Workspace, StoreError> {
     Ok(Workspace {
         id: row.id("id")?,
@@ -16,6 +21,11 @@ pub fn workspace(row: &impl Columns) -> Result<Workspace, StoreError> {
     })
 }
 
+/// Reads a partner with its workspace.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn partner(row: &impl Columns) -> Result<Partner, StoreError> {
     Ok(Partner {
         id: row.id("id")?,
@@ -24,6 +34,11 @@ pub fn partner(row: &impl Columns) -> Result<Partner, StoreError> {
     })
 }
 
+/// Reads an agent with its workspace.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn agent(row: &impl Columns) -> Result<Agent, StoreError> {
     Ok(Agent {
         id: AgentId(row.number("id")?),
@@ -37,6 +52,11 @@ pub fn agent(row: &impl Columns) -> Result<Agent, StoreError> {
     })
 }
 
+/// Reads an owner of deals with its workspace.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn owner(row: &impl Columns) -> Result<Owner, StoreError> {
     Ok(Owner {
         id: row.id("id")?,

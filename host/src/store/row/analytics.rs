@@ -11,6 +11,10 @@ use crate::store::decide::rollup::{BuildPosition, BuildState, Change, Counted, F
 use crate::store::{Build, RollupState, StoreError, ZoneUse};
 
 /// Reads `workspace_id`, `metric_set` and `build`.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn build(row: &impl Columns) -> Result<Build, StoreError> {
     Ok(Build {
         workspace: row.id("workspace_id")?,
@@ -19,12 +23,22 @@ pub fn build(row: &impl Columns) -> Result<Build, StoreError> {
     })
 }
 
+/// Reads `metric_set`, the code of a metric set.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if no metric set has this code, and [`StoreError`] if the
+/// column does not hold a number.
 pub fn set(row: &impl Columns) -> Result<MetricSet, StoreError> {
     let code: i64 = row.small("metric_set")?;
     MetricSet::coded(code).ok_or_else(|| super::unread("metric_set".into(), code))
 }
 
 /// Reads a build with the clock of the feed that it follows. The clock is 0 if there is none.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn place(row: &impl Columns) -> Result<BuildPosition, StoreError> {
     Ok(BuildPosition {
         state: row.word("rollup_builds", "state", BuildState::from_text)?,
@@ -40,6 +54,10 @@ pub fn place(row: &impl Columns) -> Result<BuildPosition, StoreError> {
 /// whether it counts, when it began, the agent's type, agent, source, and when each measure but the
 /// first was met. A change counts unless it belongs to a test lead. Only the stamp and the id of a
 /// removed row are known.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> {
     let began: Option<Micros> = row.time_if(3)?;
     let began = match row.flag(2)? {
@@ -67,6 +85,10 @@ pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> 
 }
 
 /// Reads a key and its number, `key`. '' and 0 stand for none.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn key(row: &impl Columns) -> Result<(i64, Key), StoreError> {
     let key = Key::new(
         row.text_if("agent_type")?,
@@ -77,6 +99,10 @@ pub fn key(row: &impl Columns) -> Result<(i64, Key), StoreError> {
 }
 
 /// Reads columns by index: id, slot, key, measured.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn fact(row: &impl Columns) -> Result<(Uuid, Fact), StoreError> {
     let fact = Fact {
         slot: Slot(row.small(1)?),
@@ -87,6 +113,10 @@ pub fn fact(row: &impl Columns) -> Result<(Uuid, Fact), StoreError> {
 }
 
 /// Reads `zone`, `tzdata` and `filled_slot`.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn cube(row: &impl Columns) -> Result<CubeRow, StoreError> {
     Ok(CubeRow {
         zone: row.text("zone")?,
@@ -96,6 +126,10 @@ pub fn cube(row: &impl Columns) -> Result<CubeRow, StoreError> {
 }
 
 /// Reads a zone and how it is used.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn zone_use(row: &impl Columns) -> Result<ZoneUse, StoreError> {
     Ok(ZoneUse {
         workspace: row.id("workspace_id")?,
@@ -107,6 +141,10 @@ pub fn zone_use(row: &impl Columns) -> Result<ZoneUse, StoreError> {
 
 /// Reads the state that an answer is based on: `build` and `version` of the serving build, `as_of`,
 /// and `internal`, a JSON list of agents.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn state(row: &impl Columns) -> Result<RollupState, StoreError> {
     let build: Option<i64> = row.number_if("build")?;
     let Some(build) = build else {

@@ -5,10 +5,21 @@ use crate::domain::connection::{Connection, ConnectionKind, Pause};
 use crate::domain::id::{AgentId, ConnectionId};
 use crate::store::StoreError;
 
+/// Reads `id`, the id of a connection.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn id(row: &impl Columns) -> Result<ConnectionId, StoreError> {
     row.text_id("id")
 }
 
+/// Reads a connection with its settings, its sealed secrets and its pause. It is paused if
+/// `paused_at` is not null.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn connection(row: &impl Columns) -> Result<Connection, StoreError> {
     let reason = row.text_if("paused_reason")?;
     let since = row.time_if("paused_at")?;

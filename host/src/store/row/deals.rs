@@ -43,6 +43,12 @@ impl Looked {
     }
 }
 
+/// Reads a deal with its owner, contact, product and agent. The external id is added to its
+/// properties.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn view(row: &impl Columns) -> Result<DealView, StoreError> {
     let mut props: Map<String, Value> = row.json("props")?;
     let external_id = row.text_if("external_id")?;
@@ -73,6 +79,10 @@ pub fn view(row: &impl Columns) -> Result<DealView, StoreError> {
 }
 
 /// Reads the contact that a row names in addition to its own columns.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn person(row: &impl Columns) -> Result<PersonPart, StoreError> {
     Ok(PersonPart {
         id: row.id_text("person_id")?,
@@ -83,6 +93,10 @@ pub fn person(row: &impl Columns) -> Result<PersonPart, StoreError> {
 }
 
 /// Reads a row of the history.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn change(row: &impl Columns) -> Result<DealChange, StoreError> {
     Ok(DealChange {
         at: row.time("changed_at")?,
@@ -92,6 +106,10 @@ pub fn change(row: &impl Columns) -> Result<DealChange, StoreError> {
 }
 
 /// Reads a note.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn log(row: &impl Columns) -> Result<DealLog, StoreError> {
     Ok(DealLog {
         id: row.id("id")?,

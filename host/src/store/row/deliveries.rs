@@ -5,6 +5,10 @@ use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::store::{DeliverySummary, HeldDelivery, ItemOutcome, Lease, NewDelivery, StoreError};
 
 /// Reads the raw request.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn request(row: &impl Columns) -> Result<NewDelivery, StoreError> {
     Ok(NewDelivery {
         id: row.id("id")?,
@@ -20,6 +24,10 @@ pub fn request(row: &impl Columns) -> Result<NewDelivery, StoreError> {
 }
 
 /// Reads a delivery for the lease holder that converts it.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldDelivery, StoreError> {
     Ok(HeldDelivery {
         lease,
@@ -31,6 +39,11 @@ pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldDelivery, StoreError
     })
 }
 
+/// Reads a delivery as lists show it: without its body, with the number of its items.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn summary(row: &impl Columns) -> Result<DeliverySummary, StoreError> {
     Ok(DeliverySummary {
         id: row.id("id")?,
@@ -46,6 +59,11 @@ pub fn summary(row: &impl Columns) -> Result<DeliverySummary, StoreError> {
     })
 }
 
+/// Reads an item with its result. The diff stays empty, because it is not stored.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn item(row: &impl Columns) -> Result<ItemOutcome, StoreError> {
     Ok(ItemOutcome {
         index: row.small("item")?,
@@ -58,10 +76,22 @@ pub fn item(row: &impl Columns) -> Result<ItemOutcome, StoreError> {
     })
 }
 
+/// Reads `status`, the status of a delivery.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the word is not a status, and [`StoreError`] if the column
+/// does not hold a text.
 pub fn status(row: &impl Columns) -> Result<DeliveryStatus, StoreError> {
     row.word("deliveries", "status", DeliveryStatus::from_text)
 }
 
+/// Reads `status`, the status of an item.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the word is not a status, and [`StoreError`] if the column
+/// does not hold a text.
 pub fn item_status(row: &impl Columns) -> Result<ItemStatus, StoreError> {
     row.word("items", "status", ItemStatus::from_text)
 }

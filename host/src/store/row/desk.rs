@@ -6,6 +6,11 @@ use crate::domain::id::{AgentId, OwnerId};
 use crate::domain::ticket::{OwnerPart, Status, TicketView};
 use crate::store::StoreError;
 
+/// Reads a ticket with its contact, and with its owner if it has one.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn view(row: &impl Columns) -> Result<TicketView, StoreError> {
     let owner: Option<OwnerId> = row.id_if("owner_id")?;
     let owner = owner

@@ -4,6 +4,11 @@ use super::Columns;
 use crate::domain::delivery::DeliveryStatus;
 use crate::store::{Erased, Erasure, FoundBy, StandingDelivery, StoreError, UnlinkedDelivery};
 
+/// Reads the record of an erasure.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn erasure(row: &impl Columns) -> Result<Erasure, StoreError> {
     Ok(Erasure {
         id: row.id("id")?,
@@ -20,6 +25,10 @@ pub fn erasure(row: &impl Columns) -> Result<Erasure, StoreError> {
 
 /// Reads how many rows of a person an erasure would remove, without the deliveries and answers that
 /// led to the person.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn erased(row: &impl Columns) -> Result<Erased, StoreError> {
     Ok(Erased {
         contacts: row.number("contacts")?,
@@ -41,6 +50,10 @@ pub fn erased(row: &impl Columns) -> Result<Erased, StoreError> {
 
 /// Reads how many deliveries and answers led to the person: `linked`, of which `shared`, and
 /// `answers`.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn erased_raw(row: &impl Columns) -> Result<Erased, StoreError> {
     let shared: u64 = row.number("shared")?;
     Ok(Erased {
@@ -51,6 +64,12 @@ pub fn erased_raw(row: &impl Columns) -> Result<Erased, StoreError> {
     })
 }
 
+/// Reads a delivery that stands: its status, whether an item of it led to another contact, and
+/// whether a lead of it is still to be converted.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn standing(row: &impl Columns) -> Result<StandingDelivery, StoreError> {
     Ok(StandingDelivery {
         id: row.id("id")?,
@@ -60,6 +79,11 @@ pub fn standing(row: &impl Columns) -> Result<StandingDelivery, StoreError> {
     })
 }
 
+/// Reads a delivery with its raw request, and whether one of its items led to the contact.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn unlinked(row: &impl Columns) -> Result<UnlinkedDelivery, StoreError> {
     Ok(UnlinkedDelivery {
         standing: standing(row)?,

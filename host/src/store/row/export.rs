@@ -115,6 +115,7 @@ pub struct Filling {
 }
 
 impl Filling {
+    /// Returns an empty page for rows with these fields. It holds at most `limit` rows.
     pub fn new(fields: Fields, limit: u32) -> Self {
         Self {
             fields,
@@ -161,6 +162,8 @@ impl Filling {
         Ok(true)
     }
 
+    /// Ends the page. `upper` is the bound in stamps that was applied, and `clock` is the feed
+    /// clock of the same snapshot.
     pub fn done(mut self, upper: i64, clock: i64) -> ExportPage {
         if !self.piece.is_empty() {
             self.pieces.push(self.piece);

@@ -6,6 +6,10 @@ use crate::store::error::odd;
 use crate::store::{HeldFetch, KeptAnswer, Lease, StoreError};
 
 /// Reads a fetch for the lease holder that makes it.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldFetch, StoreError> {
     Ok(HeldFetch {
         lease,
@@ -26,6 +30,12 @@ pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldFetch, StoreError> {
     })
 }
 
+/// Reads the answer of a source to a settled fetch.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the answer has no response, and [`StoreError`] if a column
+/// holds an impossible value.
 pub fn answer(row: &impl Columns) -> Result<KeptAnswer, StoreError> {
     Ok(KeptAnswer {
         number: row.number("number")?,
@@ -37,7 +47,12 @@ pub fn answer(row: &impl Columns) -> Result<KeptAnswer, StoreError> {
     })
 }
 
-/// Reads an answer. Its status and headers are JSON, its body is bytes.
+/// Reads an answer. Its status and headers are JSON, its body is bytes. Returns `None` if there
+/// is no answer yet.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn response(row: &impl Columns) -> Result<Option<HttpResponse>, StoreError> {
     let head: Option<(u16, Pairs)> = row.json_if("response_head")?;
     let body = row.bytes_if("response_body")?;

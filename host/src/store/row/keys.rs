@@ -9,6 +9,11 @@ use crate::domain::time::Micros;
 use crate::domain::workspace::Partner;
 use crate::store::{Caller, StoreError};
 
+/// Reads a key with the workspace and the partner that it belongs to, if any.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn caller(row: &impl Columns) -> Result<Caller, StoreError> {
     let key = record(row)?;
     let workspace = match key.workspace {
@@ -26,6 +31,11 @@ pub fn caller(row: &impl Columns) -> Result<Caller, StoreError> {
     Ok(Caller::new(key, workspace, partner))
 }
 
+/// Reads a key without its digest.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn record(row: &impl Columns) -> Result<KeyRecord, StoreError> {
     Ok(KeyRecord {
         id: row.id("key_id")?,

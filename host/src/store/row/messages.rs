@@ -6,6 +6,10 @@ use crate::store::decide::SendState;
 use crate::store::{HeldSend, Lease, OutboxMessage, StoreError, TemplateList};
 
 /// Reads a send for its new lease holder. The state is the one before the claim.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn held_send(row: &impl Columns, lease: Lease) -> Result<HeldSend, StoreError> {
     Ok(HeldSend {
         lease,
@@ -24,6 +28,12 @@ pub fn held_send(row: &impl Columns, lease: Lease) -> Result<HeldSend, StoreErro
     })
 }
 
+/// Reads the list of templates of a connection, with the time and the error of its
+/// synchronization.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn template_list(row: &impl Columns) -> Result<TemplateList, StoreError> {
     Ok(TemplateList {
         synced_at: row.time_if("synced_at")?,
@@ -34,6 +44,10 @@ pub fn template_list(row: &impl Columns) -> Result<TemplateList, StoreError> {
 }
 
 /// Reads a message with its contact's name and number, and the time when it is due if it waits.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn outbox_message(row: &impl Columns) -> Result<OutboxMessage, StoreError> {
     Ok(OutboxMessage {
         id: row.id("id")?,

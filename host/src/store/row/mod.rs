@@ -83,46 +83,115 @@ impl ColumnIndex<PgRow> for Column {
 /// If a required column is null, or a value does not have the type of its column, the error names
 /// the column.
 pub trait Columns {
+    /// Reads a text or the text of a JSON value, without a copy.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column holds anything but a text or null.
     fn str_if(&self, column: Column) -> Result<Option<&str>, StoreError>;
+    /// Reads a UUID.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column holds anything but a UUID or null.
     fn uuid_if(&self, column: Column) -> Result<Option<Uuid>, StoreError>;
+    /// Reads a time: microseconds since 1970, in UTC.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column holds anything but a time or null.
     fn micros_if(&self, column: Column) -> Result<Option<Micros>, StoreError>;
     /// Reads a number from a column that holds large numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column holds anything but a number or null.
     fn great_if(&self, column: Column) -> Result<Option<i64>, StoreError>;
     /// Reads a number from a column that holds indexes and counts.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column holds anything but a number or null.
     fn small_if(&self, column: Column) -> Result<Option<i64>, StoreError>;
+    /// Reads a truth value that is required.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column is null or does not hold a truth value.
     fn flag(&self, column: impl Into<Column>) -> Result<bool, StoreError>;
+    /// Reads bytes into a copy.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column holds anything but bytes or null.
     fn bytes_if(&self, column: impl Into<Column>) -> Result<Option<Vec<u8>>, StoreError>;
+    /// Parses a JSON value.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column holds anything but JSON of this type or null.
     fn json_if<T: DeserializeOwned>(
         &self,
         column: impl Into<Column>,
     ) -> Result<Option<T>, StoreError>;
 
     /// Reads an id that is a UUID.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
+    /// hold a UUID.
     fn id<T: From<Uuid>>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
         let column = column.into();
         known(self.uuid_if(column)?.map(T::from), column)
     }
 
+    /// Reads an id that is a UUID. Null is `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column holds anything but a UUID or null.
     fn id_if<T: From<Uuid>>(&self, column: impl Into<Column>) -> Result<Option<T>, StoreError> {
         Ok(self.uuid_if(column.into())?.map(T::from))
     }
 
     /// Reads a UUID as the text that clients see.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column holds anything but a UUID or null.
     fn id_text_if(&self, column: impl Into<Column>) -> Result<Option<String>, StoreError> {
         Ok(self.uuid_if(column.into())?.map(|id| id.to_string()))
     }
 
+    /// Reads a UUID that is required, as the text that clients see.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
+    /// hold a UUID.
     fn id_text(&self, column: impl Into<Column>) -> Result<String, StoreError> {
         let column = column.into();
         known(self.id_text_if(column)?, column)
     }
 
     /// Reads an id that is not a UUID: that of a connection.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the column is null or the text is not such an id, and
+    /// [`StoreError`] if it does not hold a text.
     fn text_id<T: FromStr>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
         let column = column.into();
         known(self.text_id_if(column)?, column)
     }
 
+    /// Reads an id that is not a UUID. Null is `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the text is not such an id, and [`StoreError`] if the
+    /// column holds anything but a text or null.
     fn text_id_if<T: FromStr>(&self, column: impl Into<Column>) -> Result<Option<T>, StoreError> {
         let column = column.into();
         self.str_if(column)?
@@ -130,16 +199,32 @@ pub trait Columns {
             .transpose()
     }
 
+    /// Reads a text that is required.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
+    /// hold a text.
     fn text(&self, column: impl Into<Column>) -> Result<String, StoreError> {
         let column = column.into();
         known(self.text_if(column)?, column)
     }
 
+    /// Reads a text into a copy. Null is `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column holds anything but a text or null.
     fn text_if(&self, column: impl Into<Column>) -> Result<Option<String>, StoreError> {
         Ok(self.str_if(column.into())?.map(str::to_owned))
     }
 
     /// Reads a word from a fixed set, which `of` parses.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the column is null or the set does not contain the word,
+    /// and [`StoreError`] if it does not hold a text.
     fn word<T>(
         &self,
         table: &str,
@@ -150,21 +235,43 @@ pub trait Columns {
         of(text).ok_or_else(|| odd(table, column, text))
     }
 
+    /// Reads a time that is required.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
+    /// hold a time.
     fn time(&self, column: impl Into<Column>) -> Result<Micros, StoreError> {
         let column = column.into();
         known(self.micros_if(column)?, column)
     }
 
+    /// Reads a time. Null is `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the column holds anything but a time or null.
     fn time_if(&self, column: impl Into<Column>) -> Result<Option<Micros>, StoreError> {
         self.micros_if(column.into())
     }
 
     /// Reads a large number into a type that it must fit.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the column is null or the number does not fit, and
+    /// [`StoreError`] if it does not hold a number.
     fn number<T: TryFrom<i64>>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
         let column = column.into();
         known(self.number_if(column)?, column)
     }
 
+    /// Reads a large number into a type that it must fit. Null is `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the number does not fit, and [`StoreError`] if the
+    /// column holds anything but a number or null.
     fn number_if<T: TryFrom<i64>>(
         &self,
         column: impl Into<Column>,
@@ -176,17 +283,34 @@ pub trait Columns {
     }
 
     /// Reads an index or a count into a type that it must fit.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the column is null or the number does not fit, and
+    /// [`StoreError`] if it does not hold a number.
     fn small<T: TryFrom<i64>>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
         let column = column.into();
         let number = known(self.small_if(column)?, column)?;
         T::try_from(number).map_err(|_| unread(column, number))
     }
 
+    /// Reads bytes that are required, into a copy.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
+    /// hold bytes.
     fn bytes(&self, column: impl Into<Column>) -> Result<Vec<u8>, StoreError> {
         let column = column.into();
         known(self.bytes_if(column)?, column)
     }
 
+    /// Parses a JSON value that is required.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
+    /// hold JSON of this type.
     fn json<T: DeserializeOwned>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
         let column = column.into();
         known(self.json_if(column)?, column)

@@ -5,6 +5,12 @@ use crate::domain::plugin::Digest;
 use crate::domain::publisher::Publisher;
 use crate::store::{Activation, PluginRecord, Refusal, StoreError};
 
+/// Reads the record of a plugin version, without its WebAssembly bytes. If no publisher was
+/// stored, the origin gives it.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn record(row: &impl Columns) -> Result<PluginRecord, StoreError> {
     Ok(PluginRecord {
         digest: Digest(row.text("digest")?),
@@ -29,6 +35,11 @@ fn publisher(noted: Option<String>, origin: &str) -> Result<Publisher, StoreErro
     })
 }
 
+/// Reads an activation. `previous` is `None` if no other version served before.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn activation(row: &impl Columns) -> Result<Activation, StoreError> {
     Ok(Activation {
         name: row.text("name")?,
@@ -39,6 +50,11 @@ pub fn activation(row: &impl Columns) -> Result<Activation, StoreError> {
     })
 }
 
+/// Reads the record of a refused plugin file.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn refusal(row: &impl Columns) -> Result<Refusal, StoreError> {
     Ok(Refusal {
         origin: row.text("origin")?,

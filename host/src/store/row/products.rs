@@ -9,6 +9,11 @@ use crate::domain::time::Micros;
 use crate::store::operations::apply::Became;
 use crate::store::{ImportId, Imported, PlannedProduct, Product, ProductChange, StoreError};
 
+/// Reads a product as the API shows it.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn product(row: &impl Columns) -> Result<Product, StoreError> {
     Ok(Product {
         id: row.id("id")?,
@@ -18,6 +23,11 @@ pub fn product(row: &impl Columns) -> Result<Product, StoreError> {
     })
 }
 
+/// Reads a change of a product. The name is `None` if the product was removed.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn change(row: &impl Columns) -> Result<ProductChange, StoreError> {
     Ok(ProductChange {
         stamp: row.number("stamp")?,
@@ -113,6 +123,8 @@ impl<'a> Sorted<'a> {
         sorted
     }
 
+    /// Returns how many products are created, changed and unchanged, and the repeated external
+    /// ids.
     pub fn counted(&self) -> Imported {
         let count = |what| {
             let of = self.became.iter().filter(|(_, became)| *became == what);

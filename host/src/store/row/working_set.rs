@@ -11,6 +11,10 @@ use crate::store::decide::{
 };
 
 /// Reads a delivery, with its lease and whether the lease is held.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn delivery(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Delivery, StoreError> {
     Ok(Delivery {
         workspace: row.id("workspace_id")?,
@@ -35,6 +39,11 @@ pub fn delivery(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Delive
     })
 }
 
+/// Reads an item with its result.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn item(row: &impl Columns) -> Result<Item, StoreError> {
     Ok(Item {
         status: item_status(row)?,
@@ -48,6 +57,10 @@ pub fn item(row: &impl Columns) -> Result<Item, StoreError> {
 }
 
 /// Reads a fetch, with its lease and whether the lease is held.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn fetch(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Fetch, StoreError> {
     Ok(Fetch {
         workspace: row.id("workspace_id")?,
@@ -68,6 +81,12 @@ pub fn fetch(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Fetch, St
     })
 }
 
+/// Reads the owner of a dedupe key, and the deal and the contact of its item. They are `None`
+/// while the owner's fetch waits.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn claim(row: &impl Columns) -> Result<Claim, StoreError> {
     Ok(Claim {
         workspace: row.id("workspace_id")?,
@@ -80,6 +99,12 @@ pub fn claim(row: &impl Columns) -> Result<Claim, StoreError> {
     })
 }
 
+/// Reads a quarantined delivery: its size in bytes, the network of its sender, and whether it
+/// has or had a lease.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn quarantined(row: &impl Columns) -> Result<Quarantined, StoreError> {
     Ok(Quarantined {
         id: row.id("id")?,
@@ -91,6 +116,10 @@ pub fn quarantined(row: &impl Columns) -> Result<Quarantined, StoreError> {
 
 /// Reads a send. A store may keep its state, due time and lease elsewhere, but selects them with
 /// it.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn send(row: &impl Columns) -> Result<Send, StoreError> {
     Ok(Send {
         workspace: row.id("workspace_id")?,
@@ -109,6 +138,12 @@ pub fn send(row: &impl Columns) -> Result<Send, StoreError> {
     })
 }
 
+/// Reads the message of a channel's id, or the progress reported so far if the message is
+/// unknown.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn reference(row: &impl Columns) -> Result<Reference, StoreError> {
     Ok(Reference {
         workspace: row.id("workspace_id")?,
@@ -120,6 +155,11 @@ pub fn reference(row: &impl Columns) -> Result<Reference, StoreError> {
     })
 }
 
+/// Reads a request with an idempotency key. The answer is `None` while the request is running.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
 pub fn remembered(row: &impl Columns) -> Result<Remembered, StoreError> {
     Ok(Remembered {
         fingerprint: row.text("fingerprint")?,

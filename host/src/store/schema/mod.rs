@@ -44,10 +44,12 @@ pub struct Exported {
     pub key: &'static str,
 }
 
+/// Returns an exported column whose key is its own name.
 pub const fn leaves(column: &'static str) -> Exported {
     leaves_as(column, column)
 }
 
+/// Returns an exported column with another key.
 pub const fn leaves_as(column: &'static str, key: &'static str) -> Exported {
     Exported { column, key }
 }
@@ -69,6 +71,7 @@ pub struct Column {
     pub is_jsonb: bool,
 }
 
+/// Returns a column that is never null.
 pub const fn column(name: &'static str, kind: Kind) -> Column {
     Column {
         name,
@@ -78,6 +81,7 @@ pub const fn column(name: &'static str, kind: Kind) -> Column {
     }
 }
 
+/// Returns a column that may be null.
 pub const fn nullable(name: &'static str, kind: Kind) -> Column {
     Column {
         is_nullable: true,
@@ -85,6 +89,7 @@ pub const fn nullable(name: &'static str, kind: Kind) -> Column {
     }
 }
 
+/// Returns a JSON column that is never null and that PostgreSQL stores as `jsonb`.
 pub const fn jsonb(name: &'static str) -> Column {
     Column {
         is_jsonb: true,
@@ -92,6 +97,7 @@ pub const fn jsonb(name: &'static str) -> Column {
     }
 }
 
+/// Returns a JSON column that may be null and that PostgreSQL stores as `jsonb`.
 pub const fn nullable_jsonb(name: &'static str) -> Column {
     Column {
         is_nullable: true,

@@ -121,6 +121,7 @@ impl Together {
         }
     }
 
+    /// Returns the joined statements in their order.
     pub fn statements(&self) -> &[&'static Sql] {
         &self.statements
     }

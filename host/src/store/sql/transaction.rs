@@ -65,6 +65,10 @@ impl Tx {
     }
 
     /// Returns the rows of a statement, each converted by `read`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails, and the errors of `read`.
     pub async fn rows<T: Send>(
         &mut self,
         sql: &'static Sql,
@@ -91,6 +95,10 @@ impl Tx {
 
     /// Passes the rows of a statement to `read` until it returns false. The remaining rows are not
     /// read.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails, and the errors of `read`.
     pub async fn rows_while(
         &mut self,
         sql: &'static Sql,
@@ -110,7 +118,11 @@ impl Tx {
         }
     }
 
-    /// Returns the first row of a statement.
+    /// Returns the first row of a statement. `None` means that the statement yields no row.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails, and the errors of `read`.
     pub async fn row<T: Send>(
         &mut self,
         sql: &'static Sql,
@@ -142,6 +154,10 @@ impl Tx {
 
     /// Runs a statement for each of these rows, which it reads from `each`, and returns how many
     /// rows it changed. If `rows` is empty, the statement does not run.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn run_each<const N: usize>(
         &mut self,
         sql: &'static Sql,
@@ -164,6 +180,10 @@ impl Tx {
 
     /// Runs statements that change different rows, each for its own rows, and returns how many rows
     /// each of them changed. Statements without rows do not run.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn run_together<const N: usize>(
         &mut self,
         together: &'static Together,
@@ -196,6 +216,10 @@ impl Tx {
     }
 
     /// Returns the rows of a statement for each of these rows, which it reads from `each`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails, and the errors of `read`.
     pub async fn rows_each<const N: usize, T: Send>(
         &mut self,
         sql: &'static Sql,

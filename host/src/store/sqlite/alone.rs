@@ -69,15 +69,18 @@ impl Alone {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns a receiver of the announcements from now on.
     pub fn announcements(&self) -> broadcast::Receiver<Announcement> {
         self.announced.subscribe()
     }
 
+    /// Announces a change to this process.
     pub fn announce(&self, what: Announcement) {
         // There may be no receiver.
         let _ = self.announced.send(what);
     }
 
+    /// Records a heartbeat. Forgets other hosts without a heartbeat for `limits::HOST_KEPT`.
     pub fn beat(&self, beat: &Beat, now: Micros) {
         let mut state = self.state();
         state
@@ -99,6 +102,7 @@ impl Alone {
         }
     }
 
+    /// Removes a host, with its jobs and proposals.
     pub fn leave(&self, host: HostId) {
         let mut state = self.state();
         state.hosts.retain(|one| one.id != host);
@@ -106,6 +110,7 @@ impl Alone {
         state.proposals.retain(|_, held| held.by != host);
     }
 
+    /// Returns the hosts by name, then id.
     pub fn hosts(&self, now: Micros) -> Vec<SeenHost> {
         let mut hosts = self.state().hosts.clone();
         for host in &mut hosts {
@@ -115,6 +120,8 @@ impl Alone {
         hosts
     }
 
+    /// Proposes a version for at most `within`. Returns `None` while the proposal of another
+    /// live host for the same name is valid.
     pub fn propose(
         &self,
         by: HostId,
@@ -145,6 +152,7 @@ impl Alone {
         Some(proposal)
     }
 
+    /// Returns the proposals that have not expired, by name.
     pub fn proposals(&self, now: Micros) -> Vec<Proposal> {
         let state = self.state();
         let mut proposals: Vec<Proposal> = state
@@ -170,6 +178,8 @@ impl Alone {
         held.is_some_and(|held| now < held.until)
     }
 
+    /// Claims a job or renews its lease, until `within` has passed. Returns `None` while
+    /// another host holds it. A renewal keeps the fencing token.
     pub fn hold_job(&self, job: &str, by: HostId, within: Duration, now: Micros) -> Option<Fence> {
         let mut state = self.state();
         let until = now.plus(within);
@@ -187,6 +197,7 @@ impl Alone {
         Some(fence)
     }
 
+    /// Releases a job if this host holds it.
     pub fn leave_job(&self, job: &str, by: HostId) {
         let mut state = self.state();
         if state.jobs.get(job).is_some_and(|held| held.by == by) {
@@ -194,6 +205,8 @@ impl Alone {
         }
     }
 
+    /// Charges a request to a workspace, and returns the debt after it. A refused request
+    /// costs nothing.
     pub fn pay(&self, workspace: WorkspaceId, price: Price, now: Micros) -> Debt {
         let mut state = self.state();
         let due = state.rates.entry(workspace).or_insert(now);
@@ -203,6 +216,10 @@ impl Alone {
     }
 
     /// Activates the proposed version if the proposal is still valid, and announces it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn flip(
         &self,
         database: &Database,

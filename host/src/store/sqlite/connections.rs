@@ -54,6 +54,8 @@ const SETTINGS: [(&str, &str); 7] = [
 ];
 
 impl Opening {
+    /// Describes connections that read and write this file, and create it if it does not
+    /// exist.
     pub fn to_write(file: PathBuf, clock: SharedClock) -> Self {
         Self {
             file,
@@ -63,6 +65,7 @@ impl Opening {
         }
     }
 
+    /// Describes connections that only read this file.
     pub fn to_read(file: PathBuf, clock: SharedClock) -> Self {
         Self {
             writes: false,

@@ -35,6 +35,11 @@ pub async fn open(path: &Path, clock: SharedClock) -> Result<Arc<DatabaseStore>,
 }
 
 /// Opens the store and compares it with the record of its last known state.
+///
+/// # Errors
+///
+/// [`StoreError::Open`] if another process has the file, the store has moved, or its schema
+/// cannot be used, and [`StoreError`] if the database fails.
 pub(super) async fn open_seen(
     path: &Path,
     clock: SharedClock,

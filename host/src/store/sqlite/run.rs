@@ -12,6 +12,11 @@ use crate::store::row::{Column, Columns, unread};
 use crate::store::sql::{Arg, Text, Value};
 
 /// Returns how many rows the statement changed.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
+/// [`StoreError`] if the database fails.
 pub fn execute(
     connection: &mut Connection,
     text: &Text,
@@ -22,6 +27,11 @@ pub fn execute(
 
 /// Runs the statement for each of these rows of parameters. Returns how many rows it
 /// changed.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
+/// [`StoreError`] if the database fails.
 pub fn execute_each<'r, 'a: 'r>(
     connection: &mut Connection,
     text: &Text,
@@ -40,6 +50,11 @@ pub fn execute_each<'r, 'a: 'r>(
 }
 
 /// Passes each row to `read` until that returns false.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, the errors of
+/// `read`, and [`StoreError`] if the database fails.
 pub fn query(
     connection: &mut Connection,
     text: &Text,
@@ -51,6 +66,11 @@ pub fn query(
 
 /// Runs the statement for each of these rows of parameters. Passes each row that it finds
 /// to `read`, until that returns false for this row of parameters.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, the errors of
+/// `read`, and [`StoreError`] if the database fails.
 pub fn query_each<'r, 'a: 'r>(
     connection: &mut Connection,
     text: &Text,

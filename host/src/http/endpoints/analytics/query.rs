@@ -30,6 +30,7 @@ pub enum Dimension {
 impl Dimension {
     pub const ALL: [Self; 3] = [Self::AgentType, Self::AgentId, Self::Source];
 
+    /// Returns the name that the query and the answer use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AgentType => "agent_type",

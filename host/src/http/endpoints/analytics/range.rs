@@ -20,6 +20,8 @@ pub struct Pieces {
 }
 
 impl Pieces {
+    /// Returns the store's query for the pieces, with the metric set and the zone of the
+    /// question.
     pub fn query<'a>(&self, question: &'a Question) -> CellQuery<'a> {
         CellQuery {
             set: question.set,

@@ -87,6 +87,8 @@ pub(super) struct Note {
     metadata: Map<String, Value>,
 }
 
+/// Reads a note. Returns `None`, with issues, if the body is no object or a required field is
+/// wrong.
 pub(super) fn read(body: Node<'_>) -> Option<Note> {
     let body = body.object()?;
     let kind = Length::filled(limits::LOG_TYPE_CHARACTERS);

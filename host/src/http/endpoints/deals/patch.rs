@@ -84,6 +84,8 @@ pub(super) struct DealPatchBody {
     owner: Option<String>,
 }
 
+/// Reads a change. Returns `None`, with an issue, if the body is not an object. Check the
+/// issues before using the change.
 pub(super) fn read(body: Node<'_>) -> Option<DealPatchBody> {
     let body = body.object()?;
     body.no_other_than(&FIELDS);

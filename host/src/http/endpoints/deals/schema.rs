@@ -128,6 +128,7 @@ pub fn log() -> Value {
     })
 }
 
+/// Returns examples of a new deal, each with its name and summary.
 pub fn create_examples() -> [(&'static str, &'static str, Value); 2] {
     [
         (
@@ -156,6 +157,7 @@ pub fn create_examples() -> [(&'static str, &'static str, Value); 2] {
     ]
 }
 
+/// Returns examples of a change to a deal, each with its name and summary.
 pub fn patch_examples() -> [(&'static str, &'static str, Value); 2] {
     [
         (
@@ -167,6 +169,7 @@ pub fn patch_examples() -> [(&'static str, &'static str, Value); 2] {
     ]
 }
 
+/// Returns examples of a note, each with its name and summary.
 pub fn log_examples() -> [(&'static str, &'static str, Value); 1] {
     [(
         "sale",

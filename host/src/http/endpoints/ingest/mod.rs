@@ -82,6 +82,7 @@ fn unknown_source() -> ApiError {
     ApiError::NotFound("There is no connection with this id; see the workspace's connections for the right address.".to_owned())
 }
 
+/// Returns the refusal for an address that no instance has.
 pub(super) fn unknown_channel() -> ApiError {
     ApiError::NotFound("There is no instance with this address; `leadhost instance list` shows the addresses for providers.".to_owned())
 }

@@ -76,21 +76,29 @@ pub fn read(body: Node<'_>) -> Option<Read> {
     })
 }
 
+/// Reads a phone number as the client wrote it. Its form is not checked here. Returns `None`,
+/// with an issue, if the field is no text or too long.
 pub fn phone_number<'a>(phone: &Node<'a>) -> Option<&'a str> {
     phone.text(Length::up_to(limits::PHONE_CHARACTERS))
 }
 
+/// Reads the e-mail address in its normal form. Returns `None` if it is absent, or, with an
+/// issue, if it is not valid.
 pub fn email(body: &Node<'_>) -> Option<String> {
     let length = Length::up_to(limits::EMAIL_CHARACTERS);
     let email = body.field("email").optional()?;
     email.text_as("email", length, contact::email)
 }
 
+/// Returns whether an unanswered message goes to the desk: yes, unless
+/// `ignoreTransferToDeskIfUnanswered` is true.
 pub fn transfer(body: &Node<'_>) -> bool {
     let ignores = body.field("ignoreTransferToDeskIfUnanswered").optional();
     !ignores.and_then(|flag| flag.boolean()).unwrap_or(false)
 }
 
+/// Reads the special instructions. Returns `None` if they are absent or blank, or, with an
+/// issue, if they are no text or too long.
 pub fn special_instructions(body: &Node<'_>) -> Option<String> {
     let length = Length::up_to(limits::SPECIAL_INSTRUCTIONS_CHARACTERS);
     let text = body.field("specialInstructions").optional()?.text(length)?;

@@ -23,6 +23,7 @@ pub fn patch() -> Value {
     })
 }
 
+/// Returns examples of a change to a ticket, each with its name and summary.
 pub fn patch_examples() -> [(&'static str, &'static str, Value); 2] {
     [
         (

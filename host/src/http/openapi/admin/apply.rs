@@ -7,6 +7,7 @@ use crate::admin_api::apply::ApplyReport;
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 
+/// Returns the operations of `/admin/v1/apply`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let report = schemas.answer::<ApplyReport>();
     let file = schemas.written("WorkspaceFile", file());

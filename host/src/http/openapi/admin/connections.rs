@@ -7,6 +7,7 @@ use crate::admin_api::connections::{ConnectionPaused, Connections, PauseRequest}
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 
+/// Returns the operations of `/admin/v1/connections`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let all = schemas.answer::<Connections>();
     let paused = schemas.answer::<ConnectionPaused>();

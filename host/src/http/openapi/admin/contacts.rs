@@ -7,6 +7,8 @@ use crate::admin_api::contacts::{EraseReceipt, EraseRequest, Erasures};
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 
+/// Returns the operations of `/admin/v1/contacts` and `/admin/v1/erasures`, and adds their
+/// types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let receipt = schemas.answer::<EraseReceipt>();
     let all = schemas.answer::<Erasures>();

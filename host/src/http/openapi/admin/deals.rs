@@ -8,6 +8,7 @@ use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 use crate::limits;
 
+/// Returns the operations of `/admin/v1/deals`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let history = schemas.answer::<DealHistory>();
     let removed = schemas.answer::<DealRemoved>();

@@ -8,6 +8,7 @@ use crate::domain::delivery::DeliveryStatus;
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 
+/// Returns the operations of `/admin/v1/deliveries`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let all = schemas.answer::<Deliveries>();
     let one = schemas.answer::<DeliveryDetailView>();

@@ -7,6 +7,7 @@ use crate::admin_api::etl::{EtlRuns, EtlStatus, RebuildRequest, Rebuilds};
 use crate::http::openapi::operation::Operation;
 use crate::http::openapi::schemas::Schemas;
 
+/// Returns the operations of `/admin/v1/etl`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let status = schemas.answer::<EtlStatus>();
     let runs = schemas.answer::<EtlRuns>();

@@ -8,6 +8,7 @@ use crate::admin_api::instances::{InstancePaused, InstanceView, Instances, Templ
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 
+/// Returns the operations of `/admin/v1/instances`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let all = schemas.answer::<Instances>();
     let one = schemas.answer::<InstanceView>();

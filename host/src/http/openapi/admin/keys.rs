@@ -7,6 +7,7 @@ use crate::admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, Keys};
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 
+/// Returns the operations of `/admin/v1/keys`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let all = schemas.answer::<Keys>();
     let created = schemas.answer::<CreatedKey>();

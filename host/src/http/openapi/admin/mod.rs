@@ -21,6 +21,8 @@ use crate::http::error::Family;
 use crate::http::route::Access;
 use crate::limits;
 
+/// Returns all operations of the admin API and that of the metrics, and adds their types to
+/// `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let mut all = vec![metrics()];
     all.extend(apply::operations(schemas));

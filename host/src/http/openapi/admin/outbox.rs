@@ -10,6 +10,7 @@ use crate::domain::message::State;
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 
+/// Returns the operations of `/admin/v1/outbox`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let messages = schemas.answer::<Messages>();
     let played = schemas.answer::<Played>();

@@ -11,6 +11,7 @@ use crate::http::openapi::schemas::Schemas;
 use crate::limits;
 use crate::pipeline::deploy::Accept;
 
+/// Returns the operations of `/admin/v1/plugins`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let all = schemas.answer::<Plugins>();
     let checked = schemas.answer::<CheckedPlugin>();

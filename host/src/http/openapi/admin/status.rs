@@ -7,6 +7,7 @@ use crate::admin_api::status::ServiceStatus;
 use crate::http::openapi::operation::Operation;
 use crate::http::openapi::schemas::Schemas;
 
+/// Returns the operations of `/admin/v1/status`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let status = schemas.answer::<ServiceStatus>();
     vec![

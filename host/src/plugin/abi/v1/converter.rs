@@ -47,6 +47,11 @@ pub struct Converter {
 }
 
 impl Converter {
+    /// Prepares a component that was linked for the converter contract.
+    ///
+    /// # Errors
+    ///
+    /// The engine's error if the component lacks an export of the contract.
     pub fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
         Ok(Self {
             pre: LeadConverterPre::new(pre)?,

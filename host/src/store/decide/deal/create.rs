@@ -13,6 +13,9 @@ use crate::domain::deal::{Stage, Status};
 use crate::domain::id::ProductId;
 use crate::store::{CreatedDeal, DealCreated, NewDeal};
 
+/// Creates a deal, with its contact and, if there is a message, its conversation. A repeat
+/// with the same idempotency key gets the same answer. A request that is refused changes
+/// nothing.
 pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
     match heard_before(set, new.idempotency.as_ref()) {
         Some(Before::Answered(answer)) => return DealCreated::Replayed(answer),

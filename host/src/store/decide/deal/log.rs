@@ -7,6 +7,8 @@ use super::{Before, Changes, answered, edited, heard_before, history, is_edited,
 use crate::domain::deal::{LOGS, LOGS_SHOWN};
 use crate::store::{CreatedDealLog, DealLogged, NewDealLog};
 
+/// Adds a log entry to a partner's deal. A repeat with the same idempotency key gets the same
+/// answer.
 pub fn log(set: &mut WorkingSet, new: &NewDealLog) -> DealLogged {
     match heard_before(set, new.idempotency.as_ref()) {
         Some(Before::Answered(answer)) => return DealLogged::Replayed(answer),

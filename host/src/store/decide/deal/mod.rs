@@ -77,6 +77,7 @@ impl Changes {
     }
 }
 
+/// Adds an entry with these changes to the deal's history.
 pub(super) fn history(
     set: &mut WorkingSet,
     workspace: WorkspaceId,

@@ -9,6 +9,8 @@ use crate::domain::deal::{Stage, Status, moved};
 use crate::domain::id::{ConversationId, DealId};
 use crate::store::{DealPatch, DealPatched};
 
+/// Changes a partner's deal. Changes nothing if the partner has no such deal, or the
+/// workspace has no such product or owner.
 pub fn patch(set: &mut WorkingSet, patch: &DealPatch) -> DealPatched {
     let workspace = patch.by.workspace;
     let product = patch.product.as_ref().map(|external_id| {

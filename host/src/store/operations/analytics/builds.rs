@@ -13,6 +13,8 @@ use crate::store::{Build, StoreError};
 /// all builds of these.
 pub type Feed = [Arg<'static>; 3];
 
+/// Returns the parameters of statements about the builds of this set, one row for each
+/// workspace.
 pub fn feeds(set: MetricSet, workspaces: &[WorkspaceId]) -> Vec<Feed> {
     workspaces
         .iter()
@@ -37,6 +39,10 @@ where not exists (
 )");
 
 /// Returns whether one of the workspaces has no build.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn is_one_without(tx: &mut Tx, feeds: &[Feed]) -> Result<bool, StoreError> {
     let without = tx.rows_each(&WITHOUT, feeds, |_| Ok(())).await?;
     Ok(!without.is_empty())
@@ -63,6 +69,10 @@ order by w.id
 on conflict do nothing");
 
 /// Begins the first build of each of the workspaces that has none. Returns how many it began.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn begin_first(tx: &mut Tx, feeds: &[Feed]) -> Result<u64, StoreError> {
     tx.run_each(&FIRST, feeds).await
 }
@@ -82,6 +92,10 @@ on conflict do nothing");
 
 /// Begins a build for each of the workspaces in which none is being made. Returns how many it
 /// began.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn begin_anew(tx: &mut Tx, feeds: &[Feed]) -> Result<u64, StoreError> {
     tx.run_each(&ANEW, feeds).await
 }
@@ -100,6 +114,10 @@ pub struct Locked(BTreeMap<i64, (BuildState, i64)>);
 
 impl Locked {
     /// Locks this build and the others of its workspace and set.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn lock(tx: &mut Tx, build: &Build) -> Result<Self, StoreError> {
         let args = args! { workspace: build.workspace, metric_set: build.set.code() };
         let builds: Vec<(i64, (BuildState, i64))> = tx

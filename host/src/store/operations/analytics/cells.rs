@@ -30,6 +30,12 @@ left join rollup_builds as b
   and b.state = 'serving'
 left join rollup_runs as run on run.metric_set = :metric_set");
 
+/// Returns the state of the rollups of a metric set in the scope's workspace, without reading
+/// the counts.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn state(
     database: &Database,
     scope: &Scope,
@@ -77,6 +83,14 @@ cross join rollup_keys as k                         -- sqlite
   and (k.workspace_id = each.workspace_id) is true  -- sqlite
 order by k.key");
 
+/// Returns state, keys and counts from one snapshot: the days of a cube if the zone has a
+/// complete one, and otherwise sums over slots. If there are more than
+/// `limits::ANALYTICS_CELLS`, only some of them are returned, and `too_many` is set.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the stored cells of a day cannot be parsed, and
+/// [`StoreError`] if the database fails.
 pub async fn cells(
     database: &Database,
     scope: &Scope,
@@ -224,6 +238,10 @@ const COUNTS: [&str; MEASURES] = ["count_1", "count_2", "count_3", "count_4", "c
 pub type Found = BTreeMap<(Day, i64), Counts>;
 
 /// Adds the sums of buckets of slots by key, until `found` has more than `most` entries.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn sums(
     tx: &mut Tx,
     build: i64,

@@ -29,6 +29,12 @@ where true
 on conflict (workspace_id, zone) do update
 set requests = z.requests + excluded.requests, used_at = greatest(z.used_at, excluded.used_at)");
 
+/// Adds these uses to the record of requested time zones. The requests are added up, and the
+/// latest use counts.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn note_zones(database: &Database, uses: &[ZoneUse]) -> Result<(), StoreError> {
     // Sorted, so that every host locks in the same order, and deduplicated.
     let mut noted: BTreeMap<(WorkspaceId, &str), (u64, Micros)> = BTreeMap::new();
@@ -100,6 +106,13 @@ where (workspace_id, zone) in (
   for update of z skip locked -- postgres
 )");
 
+/// Removes cubes that are not needed or follow other rules than `tzdata`, begins missing ones,
+/// and forgets zones that have not been used for `limits::ZONE_UNUSED`. Returns the incomplete
+/// cubes, ordered by build and zone.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn due(database: &Database, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError> {
     let workspaces = database
         .read(Rows::Exempt, steps!(|tx| workspace_ids(tx).await))
@@ -248,6 +261,10 @@ async fn change(
 }
 
 /// Removes cubes and their days. The caller holds the lock of the build.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn remove(tx: &mut Tx, build: i64, zones: &[String]) -> Result<(), StoreError> {
     for zone in zones {
         let args = args! { build, zone };
@@ -285,6 +302,10 @@ where build = :build
 order by zone");
 
 /// Returns the cubes of a build.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn of_build(tx: &mut Tx, build: i64) -> Result<Vec<CubeRow>, StoreError> {
     tx.rows(&OF_BUILD, &args! { build }, |row| cube(row)).await
 }
@@ -309,8 +330,15 @@ set filled_slot = :filled
 where build = :build
 and zone = :zone");
 
-/// Runs entirely under the lock of the build, because what steps add depends on how far the cube is
-/// filled. A cube with other rules is left to the hosts that have them.
+/// Adds the next `limits::CUBE_SLOTS` slots to a cube, from the first one that contains counts.
+/// Returns false if nothing remains to be added: the cube is complete or gone, or follows other
+/// rules. Runs entirely under the lock of the build, because what steps add depends on how far
+/// the cube is filled. A cube with other rules is left to the hosts that have them.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the stored cells of a day cannot be parsed, and
+/// [`StoreError`] if the database fails.
 pub async fn step(database: &Database, cube: &Cube) -> Result<bool, StoreError> {
     let build = cube.build;
     let zone = cube.zone.clone();
@@ -415,6 +443,11 @@ where ctid = any (array(                                        -- postgres
 ");
 
 /// Adds to the days of cubes. The caller holds the lock of the build. An empty day has no row.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the stored cells of a day cannot be parsed, and
+/// [`StoreError`] if the database fails.
 pub async fn add(
     tx: &mut Tx,
     build: &Build,

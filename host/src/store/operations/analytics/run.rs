@@ -33,6 +33,12 @@ where b.state in ('making', 'retired')
 or b.after_us < clock.last_us
 order by b.build");
 
+/// Begins a run: reads the store's time, begins the first build of each workspace that has
+/// none, and returns the builds with work to do, ordered by number.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn begin(database: &Database, set: MetricSet) -> Result<Run, StoreError> {
     let (as_of, workspaces) = database
         .read(
@@ -165,6 +171,13 @@ set as_of = greatest(run.as_of, excluded.as_of),
   finished_at = greatest(run.finished_at, excluded.finished_at),
   changes = excluded.changes");
 
+/// Ends a run. The counts are as of its beginning, except for workspaces whose serving build is
+/// in `unread`: their as-of time stays. `changes` is the number of changes that the run read.
+/// The as-of time never decreases.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn end(
     database: &Database,
     set: MetricSet,
@@ -252,6 +265,12 @@ async fn hold(
     Ok(())
 }
 
+/// Begins a new build for one workspace, or for all if it is `None`, unless one is already
+/// being made. Returns how many it began.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn rebuild(
     database: &Database,
     set: MetricSet,

@@ -48,6 +48,11 @@ join rollup_cubes as c
   on c.build = b.build
 where b.state in ('making', 'serving')");
 
+/// Returns the status of each metric set over all workspaces.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn status(database: &Database) -> Result<Vec<RollupStatus>, StoreError> {
     database
         .read_many(

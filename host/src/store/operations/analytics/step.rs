@@ -24,6 +24,15 @@ use crate::store::sql::{Arg, Sql, Tx, args, sql, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::{Build, Stepped, StoreError};
 
+/// Reads at most `limit` changes of the feed into the build and its cubes. A build that has
+/// reached the end of the feed and has the cubes of the serving build replaces it. Of a retired
+/// build, a step removes at most `limit` rows of each kind. On SQLite a step reads at most
+/// `limits::ROLLUP_CHANGES_ALONE` changes.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a key has no number or the stored cells of a day cannot be
+/// parsed, and [`StoreError`] if the database fails.
 pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Stepped, StoreError> {
     let build = *build;
     let limit = match database {

@@ -120,16 +120,30 @@ where id = :id
 and fingerprint <> :fingerprint");
 
 /// Waits until no other host applies a plan, so that a plan sees what an equal one has created.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn alone(tx: &mut Tx) -> Result<(), StoreError> {
     tx.run(&LOCK, &args! { number: APPLY_LOCK }).await?;
     Ok(())
 }
 
+/// Returns the id of the workspace with this slug, or `None` if there is none.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn workspace(tx: &mut Tx, slug: &str) -> Result<Option<WorkspaceId>, StoreError> {
     tx.row(&WORKSPACE, &args! { slug }, |row| row.id("id"))
         .await
 }
 
+/// Creates the workspace of a plan under this id.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn new_workspace(
     tx: &mut Tx,
     id: WorkspaceId,
@@ -149,6 +163,12 @@ pub async fn new_workspace(
     Ok(())
 }
 
+/// Changes the name, the region, the time zone and the rate limit of a workspace to those of
+/// the plan. Returns 1 if any of them differed, and otherwise 0.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn change_workspace(
     tx: &mut Tx,
     id: WorkspaceId,
@@ -172,16 +192,30 @@ pub struct Declare<'t> {
 
 impl<'t> Declare<'t> {
     /// Enters a workspace: from now on the transaction sees its rows.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn enter(tx: &'t mut Tx, workspace: WorkspaceId) -> Result<Self, StoreError> {
         tx.name(&[workspace]).await?;
         Ok(Self { tx, workspace })
     }
 
+    /// Returns the id of the partner with this name, or `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn partner(&mut self, name: &str) -> Result<Option<PartnerId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
         self.tx.row(&PARTNER, &args, |row| row.id("id")).await
     }
 
+    /// Creates a partner.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn new_partner(
         &mut self,
         id: PartnerId,
@@ -193,6 +227,11 @@ impl<'t> Declare<'t> {
         Ok(())
     }
 
+    /// Returns the id of the agent with this name, or `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
         let id = |row: &Row<'_>| Ok(AgentId(row.number("id")?));
@@ -200,6 +239,10 @@ impl<'t> Declare<'t> {
     }
 
     /// Creates an agent. The store assigns its number.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn new_agent(&mut self, agent: &PlannedAgent) -> Result<AgentId, StoreError> {
         let args = args! {
             workspace: self.workspace,
@@ -214,6 +257,12 @@ impl<'t> Declare<'t> {
         self.tx.only(&NEW_AGENT, &args, id).await
     }
 
+    /// Changes all fields of an agent except its name to those of the plan. Returns 1 if any of
+    /// them differed, and otherwise 0.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn change_agent(
         &mut self,
         id: AgentId,
@@ -230,11 +279,21 @@ impl<'t> Declare<'t> {
         self.tx.run(&CHANGE_AGENT, &args).await
     }
 
+    /// Returns the id of the owner with this e-mail address, or `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn owner(&mut self, email: &str) -> Result<Option<OwnerId>, StoreError> {
         let args = args! { workspace: self.workspace, email };
         self.tx.row(&OWNER, &args, |row| row.id("id")).await
     }
 
+    /// Creates an owner of deals.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError> {
         let args = args! {
             workspace: self.workspace,
@@ -246,6 +305,12 @@ impl<'t> Declare<'t> {
         Ok(())
     }
 
+    /// Changes the name of an owner to that of the plan. Returns 1 if it differed, and
+    /// otherwise 0.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn change_owner(
         &mut self,
         id: OwnerId,
@@ -258,6 +323,10 @@ impl<'t> Declare<'t> {
 
     /// Writes the products and returns the effect on each, in the order of the plan. There may be
     /// many thousands.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn products<'a>(
         &mut self,
         planned: &'a [PlannedProduct],
@@ -268,6 +337,12 @@ impl<'t> Declare<'t> {
         Ok(sorted.became)
     }
 
+    /// Returns the id of the connection of this kind with this name, or `None` if there is
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
     pub async fn connection(
         &mut self,
         kind: ConnectionKind,
@@ -279,6 +354,12 @@ impl<'t> Declare<'t> {
             .await
     }
 
+    /// Creates a connection with version 1 of its configuration.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`]
+    /// if the database fails.
     pub async fn new_connection(
         &mut self,
         id: &ConnectionId,
@@ -309,6 +390,14 @@ impl<'t> Declare<'t> {
         Ok(())
     }
 
+    /// Changes a connection to the plan. If the fingerprint differs, it replaces the
+    /// configuration and the secrets too, and increments the version of the configuration.
+    /// Returns 0 if nothing differed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`]
+    /// if the database fails.
     pub async fn change_connection(
         &mut self,
         id: &ConnectionId,

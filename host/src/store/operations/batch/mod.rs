@@ -11,6 +11,12 @@ use crate::store::sql::Tx;
 use crate::store::{StoreError, Write, Written};
 
 /// Returns the result of each write. The transaction has already named the workspaces of `read_set`.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if another host changed the same rows in the meantime,
+/// [`StoreError::Inconsistent`] if the writes and the loaded rows contradict each other, and
+/// [`StoreError`] if the database fails.
 pub async fn run(
     tx: &mut Tx,
     clock: &dyn Clock,

@@ -114,6 +114,12 @@ select
     where k.workspace_id = :workspace) as holds,
   (select count(*) from tickets where contact_id = :contact) as tickets");
 
+/// Returns how many rows of each kind an erasure of this person would remove. Changes nothing.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
 pub async fn count(database: &Database, person: Person) -> Result<Erased, StoreError> {
     database
         .read_many(

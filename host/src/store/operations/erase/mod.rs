@@ -146,6 +146,12 @@ impl Work<'_> {
 
 /// Runs the next step. If the database keeps its writes in a log beside its file, the caller
 /// empties the log after the last step: until then it contains the removed rows.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if a channel assigned another id to a message in the meantime,
+/// [`StoreError::Inconsistent`] if there is no such erasure, and [`StoreError`] if the database
+/// fails.
 pub async fn step(
     database: &Database,
     person: Person,

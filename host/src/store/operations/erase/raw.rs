@@ -112,6 +112,10 @@ select (select count(*) from own) as linked,
 ));
 
 /// Counts deliveries that led to the person.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn count(tx: &mut Tx, person: &Person) -> Result<Erased, StoreError> {
     let args = args! { workspace: person.workspace, contact: person.id };
     tx.only(&COUNT, &args, |row| erased_raw(row)).await
@@ -161,6 +165,11 @@ and d.id = each.id
 and (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')");
 
 /// Removes or empties deliveries that led to the person.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
 pub async fn linked(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     let most = limits::ERASED_WHOLE_AT_ONCE;
     let mut all = work.ids_of_contact(&LINKED, most).await?;
@@ -274,6 +283,11 @@ and ",
 ));
 
 /// Removes these deliveries of the workspace, or empties those of which an item led to a contact.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if there is no such erasure, and [`StoreError`] if the database
+/// fails.
 pub async fn deliveries(
     database: &Database,
     workspace: WorkspaceId,
@@ -348,6 +362,10 @@ order by d.id"
 
 /// Returns the next deliveries that led to no contact, or partly to contacts other than this one,
 /// or have a lead that is to be converted again. The page is bounded in number and bytes.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn unlinked(
     database: &Database,
     workspace: WorkspaceId,
@@ -419,6 +437,10 @@ order by d.id"
 ));
 
 /// Returns the deliveries left by erasures that are still there.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn standing(
     tx: &mut Tx,
     left: &[(WorkspaceId, DeliveryId)],

@@ -42,6 +42,10 @@ values (:workspace, :id, :contact, :found_by, :key, :began_at, '{}', '{}')");
 
 /// Returns the interrupted erasure of this contact, or begins a new one. Concurrent calls take
 /// turns by locking the contact, so that there is one record.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn begin(database: &Database, new: NewErasure) -> Result<Erasure, StoreError> {
     database
         .write_or_undo(
@@ -87,6 +91,11 @@ for update                             -- postgres
 ");
 
 /// Locks the record and returns what it has noted so far.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if there is no such erasure, and [`StoreError`] if the database
+/// fails.
 pub async fn lock(tx: &mut Tx, id: ErasureId) -> Result<Erased, StoreError> {
     tx.only(&LOCK, &args! { id }, |row| row.json("erased"))
         .await
@@ -98,6 +107,11 @@ set erased = :erased
 where id = :id");
 
 /// Adds the removed rows to those noted before.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
 pub async fn note(
     tx: &mut Tx,
     id: ErasureId,
@@ -117,6 +131,12 @@ update erasures
 set done_at = :now, remaining = :remaining
 where id = :id");
 
+/// Ends the erasure at the time `now`, and records the deliveries that remain.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
 pub async fn end(
     tx: &mut Tx,
     id: ErasureId,
@@ -141,6 +161,13 @@ order by id desc
 limit :limit"
 );
 
+/// Returns the erasures of one workspace, or of all, newest first: at most the filter's
+/// `limit`. Of the deliveries that they left, only those that still stand are listed, with
+/// their current status.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn list(database: &Database, filter: ErasureFilter) -> Result<Vec<Erasure>, StoreError> {
     database
         .read_many(
@@ -178,6 +205,10 @@ order by id"
 );
 
 /// Returns what erasures of this contact left and is still there.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn left(
     database: &Database,
     workspace: WorkspaceId,

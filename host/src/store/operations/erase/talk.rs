@@ -88,6 +88,14 @@ static REMOVE_MESSAGES: Sql = made(|| schema::MESSAGES.remove_with("id"));
 /// A message, and the ids that channels use for it.
 type Named = (Uuid, Vec<String>);
 
+/// Removes at most `limits::ERASED_AT_ONCE` messages of the person, with their sends and
+/// channels' ids, and overwrites stored answers that may name the person. Returns `None` if
+/// there are no messages.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if a channel assigned another id to one of the messages in the
+/// meantime, and [`StoreError`] if the database fails.
 pub async fn messages(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     let (workspace, contact) = (work.person.workspace, work.person.id);
     let args = args! { workspace, contact, limit: limits::ERASED_AT_ONCE };
@@ -209,6 +217,14 @@ limit :limit
 for update                                                                         -- postgres
 ");
 
+/// Removes message errors of the person's conversations, or else those of unknown messages to
+/// the person, and channels' ids that name the person: at most `limits::ERASED_AT_ONCE` of
+/// each. Returns `None` if there are none.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
 pub async fn errors(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     let mut found = work.ids_of_contact(&ERRORS, limits::ERASED_AT_ONCE).await?;
     let args = args! {
@@ -283,6 +299,10 @@ static REMOVE_CONVERSATIONS: Sql = made(|| schema::CONVERSATIONS.remove_with("id
 
 /// Removes conversations whose messages and errors are gone. One that got new ones in the meantime
 /// stays for now.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn conversations(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     let most = limits::ERASED_WHOLE_AT_ONCE;
     let found = work.ids_of_contact(&CONVERSATIONS, most).await?;
@@ -324,6 +344,10 @@ limit :limit");
 static LOCK_TICKETS: Sql = sql(locked!("tickets", "id", "t.id"));
 
 /// Removes the remaining tickets.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn tickets(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
     let found = work
         .ids_of_contact(&TICKETS, limits::ERASED_AT_ONCE)

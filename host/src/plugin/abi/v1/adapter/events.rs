@@ -16,6 +16,11 @@ use crate::plugin::abi::Fault;
 use crate::plugin::abi::texts::{attributes, cut, kept_pairs, told};
 use crate::plugin::rules::{self, size};
 
+/// Returns the events in order. An event that breaks a rule becomes an invalid event.
+///
+/// # Errors
+///
+/// [`Fault::Rule`] if there are more than `ITEMS_PER_DELIVERY` events.
 pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> {
     if events.len() > limits::ITEMS_PER_DELIVERY {
         return Err(Fault::Rule(format!(

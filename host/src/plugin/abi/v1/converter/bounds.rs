@@ -17,12 +17,17 @@ const KEPT: &str = "the raw delivery is kept";
 pub(super) struct Room(usize);
 
 impl Room {
+    /// Returns the room of a delivery, `ITEMS_BYTES`, for all of its items together.
     pub(super) fn of_delivery() -> Self {
         Self(limits::ITEMS_BYTES)
     }
 }
 
 /// Checks an item. An item that exceeds the room left does not use up any of it.
+///
+/// # Errors
+///
+/// The violation and the field that has it, if the item or a part of it is too large.
 pub(super) fn item(item: &wit::Item, room: &mut Room) -> Result<(), Broken> {
     size::route(&item.route).map_err(|what| (what, "route".to_owned()))?;
     let route: usize = item

@@ -38,6 +38,10 @@ join tickets as t -- postgres
 static FIND: Sql = tickets_of!("workspace_id uuid, id uuid", "each as wanted", "");
 
 /// Returns which of the named tickets exist, without a lock, to find what they lead to.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn follow(
     tx: &mut Tx,
     draft: &mut WorkingSet,
@@ -128,6 +132,10 @@ impl By {
 }
 
 /// Loads tickets, once their conversations and deals are locked.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn tickets(
     tx: &mut Tx,
     set: &mut WorkingSet,

@@ -99,6 +99,11 @@ cross join fetches as f                           -- sqlite
 type Stretch = (WorkspaceId, DeliveryId, (u32, u32));
 
 /// Loads the deliveries whose work is locked, with their wanted items and fetches.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if another host created a fetch after the work was locked, and
+/// [`StoreError`] if the database fails.
 pub async fn deliveries(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -178,6 +183,10 @@ fn in_stretches(wanted: &BTreeSet<Stretch>) -> Vec<[Arg<'static>; 4]> {
 
 /// Completes deliveries that are loaded in part: loads the items that own keys, and what must be
 /// known of the remaining items. Runs after the keys are loaded.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn others(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -305,6 +314,11 @@ impl<'a> Key<'a> {
 /// products that leads name. Returns the contacts. A contact's key never changes its contact while
 /// it exists, so it needs no lock: [`contacts`] notices an erased contact, and the batch meets a
 /// key that was created in the meantime when it saves its own.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a row has no matching lookup, and [`StoreError`] if the
+/// database fails.
 pub async fn keys(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -384,6 +398,11 @@ for update of d -- postgres
 
 /// Loads the deals that may change, and the newest open deals of the contacts that are talked to.
 /// Returns the contacts of all of them.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if the newest deal of a contact was closed while the transaction
+/// waited for it, and [`StoreError`] if the database fails.
 pub async fn deals(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -442,6 +461,12 @@ order by c.id -- postgres
 for update of c -- postgres
 ");
 
+/// Locks and loads these contacts.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if one of the contacts was erased in the meantime, and
+/// [`StoreError`] if the database fails.
 pub async fn contacts(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -469,6 +494,12 @@ join agents as a -- postgres
   on a.workspace_id = each.workspace_id
 group by a.workspace_id");
 
+/// Loads the agent with the lowest id of each of these workspaces. A workspace without agents
+/// is left out.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn first_agents(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -497,6 +528,10 @@ join products as p -- postgres
   and (p.workspace_id = each.workspace_id) is true");
 
 /// Loads products that partners name by their ids.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn product_ids(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -523,6 +558,10 @@ join owners as o -- postgres
 
 /// Loads owners that partners name by their e-mail addresses. They are keyed by the stored address,
 /// so an address that cannot be stored belongs to no owner.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn owners(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -585,6 +624,12 @@ where (                                                                         
   and kept.status = 'quarantined')                                               -- sqlite
 order by q.connection_id, d.received_at, q.delivery_id");
 
+/// Loads the quarantined deliveries of those connections whose quarantine the arriving
+/// deliveries would fill beyond its bounds. Locks none of them.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn quarantine(
     tx: &mut Tx,
     set: &mut WorkingSet,

@@ -97,6 +97,10 @@ cross join queue as q                                              -- sqlite
 
 /// Locks the work that the batch names. A delivery without work is finished and not leased, so a
 /// settlement of it is stale.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn work(
     tx: &mut Tx,
     wanted: &BTreeMap<DeliveryId, Places>,
@@ -161,6 +165,11 @@ fn asked<'a, T>(wanted: &[&'a T], row: &Row<'_>) -> Result<&'a T, StoreError> {
 }
 
 /// Loads everything that the writes touch, once the work that they name is locked.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if another host changed the rows while they were loaded, and
+/// [`StoreError`] if the database fails.
 pub async fn all(
     tx: &mut Tx,
     writes: &[Write],

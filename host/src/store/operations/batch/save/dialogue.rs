@@ -89,6 +89,11 @@ fn references(
 }
 
 /// Inserts idempotency keys and channels' ids of messages that did not exist before.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if another host created one of the rows in the meantime, and
+/// [`StoreError`] if the database fails.
 pub async fn new(tx: &mut Tx, set: &WorkingSet, locked: &Locked) -> Result<(), StoreError> {
     let rows = requests(set, |key| !locked.requests.contains(key))?;
     let made = tx.run_each(&NEW_REQUESTS, &rows).await?;
@@ -99,6 +104,11 @@ pub async fn new(tx: &mut Tx, set: &WorkingSet, locked: &Locked) -> Result<(), S
 }
 
 /// Saves changes of locked rows, and sends, which are new together with their messages.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
 pub async fn changes(tx: &mut Tx, set: &WorkingSet, locked: &Locked) -> Result<(), StoreError> {
     let rows = requests(set, |key| locked.requests.contains(key))?;
     tx.run_each(&CHANGED_REQUESTS, &rows).await?;
@@ -215,6 +225,7 @@ async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreEr
     Ok(())
 }
 
+/// Returns the statements of this file.
 pub fn statements() -> Vec<&'static Sql> {
     vec![
         &NEW_REQUESTS,

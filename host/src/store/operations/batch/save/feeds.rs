@@ -19,6 +19,12 @@ use crate::store::operations::stamp::{self, Stamps};
 use crate::store::sql::{Arg, Sql, Together, Tx, listed};
 
 /// Stamps and saves the changed rows. Rows of a kind are saved in the order in which they changed.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if another host created one of the rows in the meantime,
+/// [`StoreError::Inconsistent`] if a changed row has no stamp, and [`StoreError`] if the
+/// database fails.
 pub async fn changed(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let dialogue = &set.dialogue;
     let contacts = rows(&set.changed_contacts, &set.contacts);
@@ -153,6 +159,7 @@ async fn save<const N: usize, R: Fed<N>>(
     Ok(())
 }
 
+/// Returns the statements that insert and update rows of feeds.
 pub fn statements() -> Vec<&'static Sql> {
     vec![
         Contact::insert(),

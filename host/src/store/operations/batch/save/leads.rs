@@ -46,6 +46,10 @@ fn new_claims<'a>(set: &'a WorkingSet, locked: &Locked) -> Vec<[Arg<'a>; 8]> {
 }
 
 /// Saves changes of locked dedupe keys.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn changed_claims(
     tx: &mut Tx,
     set: &WorkingSet,
@@ -143,6 +147,12 @@ from each
 where d.workspace_id = each.workspace_id
 and d.id = each.id");
 
+/// Saves changes of existing deliveries. The raw request stays as it is.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
 pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let mut rows = Vec::new();
     for (id, delivery) in &set.deliveries {
@@ -200,6 +210,10 @@ fn items(set: &WorkingSet, which: impl Fn(&Delivery, Change) -> bool) -> Vec<[Ar
 }
 
 /// Saves changed items of existing deliveries.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn changed_items(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let removed = items(set, |_, change| change == Change::Removed);
     tx.run_each(&REMOVED_ITEMS, &removed).await?;
@@ -262,6 +276,12 @@ fn head(response: &HttpResponse) -> Result<Json, StoreError> {
     json(&(response.status, &response.headers))
 }
 
+/// Saves new and changed fetches, and deletes removed ones.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
 pub async fn fetches(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
     for (key, fetch) in &set.fetches {
@@ -292,6 +312,13 @@ set number = (select max(number) + 1 from answers), -- sqlite
   external_id = excluded.external_id, request = excluded.request,
   response_head = excluded.response_head, response_body = excluded.response_body");
 
+/// Stores the answers of sources. An answer to the same fetch replaces the earlier one and gets
+/// a new number.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
 pub async fn answers(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let rows = set
         .new_answers
@@ -322,6 +349,11 @@ from each
 where connections.id = each.id
 and connections.paused_at is null");
 
+/// Pauses connections. A connection that is already paused keeps its first pause.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn pauses(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let mut first: BTreeMap<&ConnectionId, _> = BTreeMap::new();
     for (connection, pause) in &set.pauses {
@@ -424,6 +456,7 @@ pub async fn new(
     all_made(keys.len(), keys_made)
 }
 
+/// Returns the statements of this file.
 pub fn statements() -> Vec<&'static Sql> {
     vec![
         &NEW_CLAIMS,

@@ -13,6 +13,12 @@ use crate::store::operations::sweep;
 use crate::store::sql::{Sql, Tx};
 use crate::store::{StoreError, Write};
 
+/// Saves everything that the batch created and changed, and stamps the rows of feeds.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if another host created one of the rows in the meantime, and
+/// [`StoreError`] if the database fails.
 pub async fn all(
     tx: &mut Tx,
     set: &WorkingSet,

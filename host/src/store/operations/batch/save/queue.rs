@@ -42,6 +42,12 @@ static WAITS: Sql = made(|| {
 });
 static IS_DONE: Sql = made(|| schema::QUEUE.remove());
 
+/// Saves the places in the queue of changed deliveries, fetches and sends, and removes the
+/// places of finished work.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
 pub async fn save(
     tx: &mut Tx,
     set: &WorkingSet,
@@ -146,6 +152,7 @@ fn size(delivery: &Delivery, writes: &[Write]) -> i64 {
     }
 }
 
+/// Returns the statements of this file.
 pub fn statements() -> Vec<&'static Sql> {
     vec![&WAITS, &IS_DONE]
 }
