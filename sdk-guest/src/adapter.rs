@@ -29,6 +29,10 @@ pub trait Adapter {
     fn describe() -> Description;
 
     /// Returns how the provider's webhooks prove themselves. Default: they do not.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the configuration allows no policy. Webhooks of the instance then wait.
     fn sender_checks(_config: &Self::Config) -> Result<SenderPolicy, Problem> {
         Ok(SenderPolicy::none())
     }
@@ -37,12 +41,20 @@ pub trait Adapter {
     /// configuration, as [`Event::route`](crate::Event::route) names them.
     /// `account` is the account that limits and payments count for.
     /// Default: an event belongs to the instance whose address received it.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the configuration names no route.
     fn routes(_config: &Self::Config) -> Result<Vec<(String, String)>, Problem> {
         Ok(Vec::new())
     }
 
     /// Returns the reply to a GET that verifies the address. Default: the provider
     /// sends no such request.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the request cannot be read.
     fn handshake(
         _config: &Self::Config,
         _delivery: &Delivery,
@@ -53,6 +65,10 @@ pub trait Adapter {
     /// Returns the request that sends the message, or its outcome if no request is
     /// needed. An error means that the adapter cannot compose the message, so
     /// `message.requested()?` is enough to read the template.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] if the adapter cannot compose the message.
     fn send(config: &Self::Config, message: &TemplateSend) -> Result<SendStep, Refused>;
 
     /// Reads the outcome from the provider's response to that request. If the
@@ -66,16 +82,28 @@ pub trait Adapter {
     ) -> SendAnswer;
 
     /// Returns the events of a webhook. An error refuses the whole body.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the body as a whole cannot be read.
     fn read_webhook(config: &Self::Config, delivery: &Delivery) -> Result<Webhook, Problem>;
 
     /// Returns the request for the provider's list of templates. Default: the
     /// provider has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the request cannot be composed from the configuration.
     fn list_templates(_config: &Self::Config) -> Result<TemplateStep, Problem> {
         Ok(TemplateStep::Unlisted)
     }
 
     /// Reads the templates from the response to that request. Default: refuses,
     /// for adapters that never request the list.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] if the provider refused the request, or the response cannot be read.
     fn read_templates(
         _config: &Self::Config,
         _response: &HttpResponse,

@@ -24,12 +24,20 @@ pub trait Converter {
     fn describe() -> Description;
 
     /// Returns how senders prove themselves. Default: they do not.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the configuration allows no policy. Deliveries of the connection then wait.
     fn sender_checks(_config: &Self::Config) -> Result<SenderPolicy, Problem> {
         Ok(SenderPolicy::none())
     }
 
     /// Returns the reply to a GET that verifies the address. Default: the source
     /// sends no such request.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the request cannot be read.
     fn handshake(
         _config: &Self::Config,
         _delivery: &Delivery,
@@ -38,10 +46,19 @@ pub trait Converter {
     }
 
     /// Returns the items of a delivery. An error refuses the whole body.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the body as a whole cannot be read.
     fn convert(config: &Self::Config, delivery: &Delivery) -> Result<Conversion, Problem>;
 
     /// Returns the items in the response to a fetch. Default: gives up, for
     /// converters that never fetch.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] with its category: try again later, pause the connection's fetches, or give
+    /// up on this item.
     fn complete(_config: &Self::Config, _completion: &Completion) -> Result<Vec<Item>, Failure> {
         Err(Failure::give_up(
             "this converter never fetches and cannot read such a response",

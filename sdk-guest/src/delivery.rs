@@ -27,6 +27,10 @@ impl Delivery {
     }
 
     /// Returns the body as JSON; see [`content_json`].
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the body is not JSON.
     pub fn json(&self) -> Result<Value, Problem> {
         content_json(&self.body)
     }
@@ -51,6 +55,10 @@ impl HttpResponse {
     }
 
     /// Returns the body as JSON; see [`content_json`].
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the body is not JSON.
     pub fn json(&self) -> Result<Value, Problem> {
         content_json(&self.body)
     }

@@ -27,6 +27,10 @@ impl Part<'_> {
     }
 
     /// Returns the part as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the part is not JSON.
     pub fn json(&self) -> Result<Value, Problem> {
         content_json(&Content::Bytes(self.body.into()))
     }

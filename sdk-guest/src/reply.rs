@@ -38,6 +38,10 @@ impl HandshakeAnswer {
     /// The handshake of WebSub, which Meta's products use: returns the bare
     /// `hub.challenge` if the secret equals `hub.verify_token`, and `None` if the
     /// request is no such handshake.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the handshake has no challenge.
     pub fn hub_challenge(delivery: &Delivery, secret: &str) -> Result<Option<Self>, Problem> {
         // Some gateways replace the dots with underscores.
         for [mode, challenge, token] in [

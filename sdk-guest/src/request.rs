@@ -10,11 +10,19 @@ use crate::{HttpRequest, Problem, Segment, Slot, SlotArgument};
 
 impl HttpRequest {
     /// A GET of an absolute URL; its path and query are taken as literals.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the URL is not absolute, or its scheme is neither `http` nor `https`.
     pub fn get(url: &str) -> Result<Self, Problem> {
         Self::new("GET", url)
     }
 
     /// A POST to an absolute URL; its path and query are taken as literals.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the URL is not absolute, or its scheme is neither `http` nor `https`.
     pub fn post(url: &str) -> Result<Self, Problem> {
         Self::new("POST", url)
     }

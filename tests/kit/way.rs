@@ -134,6 +134,10 @@ impl Host {
     }
 
     /// Activates a component, unless a check refuses it.
+    ///
+    /// # Errors
+    ///
+    /// [`DeployError`] if a check refuses it.
     pub async fn upload(&self, wasm: Vec<u8>, origin: &str) -> Result<Deployed, DeployError> {
         self.know_compiled(&wasm);
         let deployed =
@@ -150,6 +154,11 @@ impl Host {
             .expect("the declaration holds")
     }
 
+    /// Declares connections, if the file has no problems.
+    ///
+    /// # Errors
+    ///
+    /// [`ApplyError`] if the file has problems.
     pub async fn try_declare(&self, connections: &str) -> Result<Declared, ApplyError> {
         let text = format!("{BEGINNING}{connections}");
         let file: Value = toml::from_str(&text).expect("TOML");

@@ -34,6 +34,10 @@ pub struct Account {
 
 impl Binaries {
     /// Returns the newest installed release, or the reason why there is none.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none.
     pub fn find() -> Result<Self, String> {
         let account = account()?;
         let installed = folders()

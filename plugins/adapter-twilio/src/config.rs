@@ -95,6 +95,10 @@ impl Default for Config {
 impl Config {
     /// Checks what the schema requires, in case the host did not, and that the
     /// configuration has a sender.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] with the place of the first wrong value.
     pub fn check(&self) -> Result<(), Problem> {
         if self.account_sid.trim().is_empty() {
             return Err(Problem::new("the configuration has no `accountSid`").at("accountSid"));

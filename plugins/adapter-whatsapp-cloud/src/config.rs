@@ -33,6 +33,10 @@ impl Default for Config {
 
 impl Config {
     /// Checks what the schema requires, in case the host did not.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] with the place of the first wrong value.
     pub fn check(&self) -> Result<(), Problem> {
         if self.phone_number_id.trim().is_empty() {
             return Err(
@@ -43,6 +47,10 @@ impl Config {
     }
 
     /// Returns a call to the Graph API about one of its objects, with the token.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if `graphUrl` is not an absolute URL.
     pub fn call(&self, method: &str, object: &str, edge: &str) -> Result<HttpRequest, Problem> {
         let request = HttpRequest::new(method, &self.graph_url)?
             .step(&self.graph_version)

@@ -21,17 +21,30 @@ pub enum SectionError {
 }
 
 /// Returns the component with `payload` as its golden cases, replacing any that it had.
+///
+/// # Errors
+///
+/// [`SectionError`] if the bytes are not a component, or its sections are malformed.
 pub fn append_section(component: &[u8], payload: &[u8]) -> Result<Vec<u8>, SectionError> {
     append_custom(component, SECTION_NAME, payload)
 }
 
 /// Returns the component's packed golden cases, if it carries any.
+///
+/// # Errors
+///
+/// [`SectionError`] if the bytes are not a component, its sections are malformed, or it has
+/// several of this name.
 pub fn read_section(component: &[u8]) -> Result<Option<Vec<u8>>, SectionError> {
     Ok(read_custom(component, SECTION_NAME)?.map(<[u8]>::to_vec))
 }
 
 /// Returns the component with `payload` in a custom section of this name at its end,
 /// replacing any section of that name.
+///
+/// # Errors
+///
+/// [`SectionError`] if the bytes are not a component, or its sections are malformed.
 pub fn append_custom(
     component: &[u8],
     name: &str,
@@ -66,6 +79,10 @@ pub fn read_custom<'a>(component: &'a [u8], name: &str) -> Result<Option<&'a [u8
 }
 
 /// Returns the component without its custom sections of this name.
+///
+/// # Errors
+///
+/// [`SectionError`] if the bytes are not a component, or its sections are malformed.
 pub fn without_custom(component: &[u8], name: &str) -> Result<Vec<u8>, SectionError> {
     let mut out = component.get(..HEADER.len()).unwrap_or_default().to_vec();
     for section in sections(component)? {

@@ -56,6 +56,10 @@ pub async fn shared() -> Result<&'static Shared, &'static str> {
 
 /// Describes the server that the tests would use, or returns the reason why
 /// there is none.
+///
+/// # Errors
+///
+/// The reason why there is none.
 pub async fn how() -> Result<String, String> {
     match shared().await {
         Ok(shared) => Ok(shared.said.clone()),

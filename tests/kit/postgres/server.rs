@@ -71,6 +71,10 @@ pub struct Server {
 
 impl Server {
     /// Creates and starts one. Returns the reason if that is not possible.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it cannot be started.
     pub fn start() -> Result<Self, String> {
         let binaries = Binaries::find()?;
         let folder = tempfile::Builder::new()

@@ -37,6 +37,10 @@ pub trait Provider: Send + Sync + 'static {
     fn is_send(&self, request: &Request) -> bool;
 
     /// Parses a send, or returns the refusal of the provider's own checks.
+    ///
+    /// # Errors
+    ///
+    /// The provider's refusal.
     fn read_send(&self, request: &Request) -> Result<Outgoing, Answer>;
 
     /// The id of the n-th message.
@@ -130,6 +134,10 @@ pub struct Channel<P: Provider> {
 impl<P: Provider> Channel<P> {
     /// Port 0 selects a free port. Time stands at `now`, in seconds since 1970, until
     /// it is set; without `now`, the machine's time is used.
+    ///
+    /// # Errors
+    ///
+    /// The address cannot be bound.
     pub fn start_with(listen: SocketAddr, provider: P, now: Option<u64>) -> io::Result<Self> {
         Self::start_telling(listen, provider, now, None)
     }
@@ -337,6 +345,10 @@ impl<P: Provider> Channel<P> {
     }
 
     /// Sends any body to the callback, signed like this.
+    ///
+    /// # Errors
+    ///
+    /// The callback cannot be reached.
     pub fn send_raw(&self, content_type: &'static str, body: &[u8], key: Key) -> io::Result<Told> {
         let letter = Letter {
             content_type,

@@ -63,12 +63,22 @@ impl Callback {
         self
     }
 
+    /// Posts a letter with these headers.
+    ///
+    /// # Errors
+    ///
+    /// The callback cannot be reached.
     pub fn post(&self, letter: &Letter, seals: &[(&'static str, String)]) -> io::Result<Told> {
         let mut headers = vec![("Content-Type", letter.content_type.to_owned())];
         headers.extend_from_slice(seals);
         self.exchange("POST", "", &headers, &letter.body)
     }
 
+    /// Sends a GET with this query.
+    ///
+    /// # Errors
+    ///
+    /// The callback cannot be reached.
     pub fn get(&self, query: &str) -> io::Result<Told> {
         self.exchange("GET", query, &[], &[])
     }
