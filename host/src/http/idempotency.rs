@@ -5,7 +5,7 @@
 
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::auth::PartnerCaller;
@@ -90,6 +90,7 @@ pub fn reused() -> ApiError {
 ///
 /// [`ApiError::Internal`] if the stored status is not one of HTTP.
 pub fn as_told(call: &Call<'_>, answer: StoredAnswer, replayed: bool) -> Result<Reply, ApiError> {
+    let answer = if answer.is_erased() { erased() } else { answer };
     let status = StatusCode::from_u16(answer.status).map_err(ApiError::internal)?;
     let mut reply = if status.is_success() {
         reply::bytes_of(status, reply::JSON, answer.body)
@@ -112,6 +113,16 @@ pub fn as_told(call: &Call<'_>, answer: StoredAnswer, replayed: bool) -> Result<
     Ok(reply)
 }
 
+/// Words the answer to the repeat of a request about an erased person.
+fn erased() -> StoredAnswer {
+    let message = "The person whom this request was about has been erased.";
+    StoredAnswer {
+        status: StatusCode::BAD_REQUEST.as_u16(),
+        headers: Vec::new(),
+        body: json!({ "message": message }).to_string(),
+    }
+}
+
 /// Returns the message of a stored refusal.
 fn message_of(body: &str) -> String {
     let value: Option<Value> = serde_json::from_str(body).ok();
@@ -127,8 +138,6 @@ fn is_key(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -153,6 +162,19 @@ mod tests {
         for wrong in ["", "a b", "a\tb", "é", longer.as_str()] {
             assert!(!is_key(wrong), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_erased_answer_is_a_refusal_without_names() {
+        let answer = erased();
+        assert_eq!((answer.status, answer.headers.len()), (400, 0));
+        assert!(message_of(&answer.body).contains("has been erased"));
+        let stored = StoredAnswer {
+            status: 0,
+            headers: Vec::new(),
+            body: String::new(),
+        };
+        assert!(stored.is_erased() && !answer.is_erased());
     }
 
     #[test]

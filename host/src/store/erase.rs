@@ -19,9 +19,9 @@ use crate::limits;
 pub(super) const EMPTIED: &str =
     "emptied: a person whom it brought was erased; the outcomes of its other items are kept";
 
-/// The answer to the repeat of a request about an erased person, if its original answer
-/// may have named the person.
-pub(super) const ERASED_ANSWER: &str = r#"{"status":400,"headers":[],"body":"{\"success\":false,\"statusCode\":400,\"message\":\"The person whom this request was about has been erased.\"}"}"#;
+/// Replaces the answer to a request about an erased person, which may have named the person:
+/// [`StoredAnswer::is_erased`](super::StoredAnswer::is_erased).
+pub(super) const ERASED_ANSWER: &str = r#"{"status":0,"headers":[],"body":""}"#;
 
 /// Names a person.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -113,6 +113,14 @@ pub struct StoredAnswer {
     pub body: String,
 }
 
+impl StoredAnswer {
+    /// Returns whether an erasure has replaced the answer, because it may have named a person.
+    /// It has no status then; `http` words what a repeat gets.
+    pub fn is_erased(&self) -> bool {
+        self.status == 0
+    }
+}
+
 /// The outcome of a notification.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notified {
