@@ -45,7 +45,7 @@ impl Cut {
         assert!(!answer.header("retry-after").is_empty());
         let reasons = answer.json()["reasons"].to_string();
         assert!(
-            ["the database is lost", "store", "catching up"]
+            ["store unreachable", "store", "catching up"]
                 .iter()
                 .any(|reason| reasons.contains(reason)),
             "{reasons}"
@@ -60,7 +60,7 @@ impl Cut {
         .await;
         until("the loss is logged", async || {
             let log = self.service.log();
-            log.contains("the database is lost").then_some(())
+            log.contains("store unreachable").then_some(())
         })
         .await;
     }
@@ -113,8 +113,8 @@ impl Cut {
             .collect();
         assert!(warnings.len() < 12, "{warnings:#?}");
         let count = |text: &str| log.matches(text).count();
-        assert_eq!(count("the database is lost"), 1);
-        assert_eq!(count("the database answers again"), 1);
+        assert_eq!(count("store unreachable"), 1);
+        assert_eq!(count("store reachable again"), 1);
     }
 }
 
