@@ -1,6 +1,6 @@
 //! Runs operations on the threads of a SQLite file or on connections to a PostgreSQL
 //! database. It decides whether a write may begin yet, gives every operation on PostgreSQL
-//! its deadline, and refuses operations at once while store unreachable.
+//! its deadline, and refuses operations at once while the database is lost.
 
 use std::sync::Arc;
 
@@ -162,7 +162,7 @@ impl Database {
             }
             Self::Postgres(db) => {
                 // A batch has its own deadline, so that its commit status is looked up even
-                // if store unreachable. It does not count as an operation; the requests
+                // if the database is lost. It does not count as an operation; the requests
                 // that wait for it do.
                 db.reach().is_there()?;
                 let commit = postgres::commit(db, clock.as_ref(), &batch);
@@ -238,13 +238,13 @@ async fn end(tx: Tx, how: End) -> Result<(), StoreError> {
     }
 }
 
-/// Runs an operation that is refused at once while store unreachable, and that is given
+/// Runs an operation that is refused at once while the database is lost, and that is given
 /// up, together with its connection, if the database gets lost or the operation takes too
 /// long.
 ///
 /// # Errors
 ///
-/// `Lost` while store unreachable, `Busy` if too many operations are under way,
+/// `Lost` while the database is lost, `Busy` if too many operations are under way,
 /// `Unavailable` at the deadline, and the operation's own errors.
 pub async fn within<T>(
     reach: &Health,

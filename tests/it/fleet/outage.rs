@@ -45,7 +45,7 @@ impl Cut {
         assert!(!answer.header("retry-after").is_empty());
         let reasons = answer.json()["reasons"].to_string();
         assert!(
-            ["store unreachable", "store", "catching up"]
+            ["the database is lost", "store", "catching up"]
                 .iter()
                 .any(|reason| reasons.contains(reason)),
             "{reasons}"

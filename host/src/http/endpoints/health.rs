@@ -31,7 +31,7 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
         reasons.push("draining".into());
     }
     if http.core.store.outage().is_some() {
-        reasons.push("store unreachable".into());
+        reasons.push("the database is lost".into());
     } else {
         let patience = limits::READY_PATIENCE;
         match timeout(patience, http.core.store.ping()).await {

@@ -26,7 +26,7 @@ use crate::store::{StoreError, Write, Written};
 /// # Errors
 ///
 /// `Contended` if it lost every attempt, `Unavailable` if its outcome is unknown or the database
-/// does not answer in time, `Lost` while store unreachable, and the errors of deciding it.
+/// does not answer in time, `Lost` while the database is lost, and the errors of deciding it.
 pub async fn commit(
     db: &Db,
     clock: &dyn Clock,

@@ -66,7 +66,7 @@ impl Health {
     ///
     /// # Errors
     ///
-    /// `Lost` while store unreachable, `Busy` if too many operations are under way.
+    /// `Lost` while the database is lost, `Busy` if too many operations are under way.
     pub fn enter(&self) -> Result<Asking<'_>, StoreError> {
         self.is_there()?;
         let asking = self.asked.fetch_add(1, Ordering::Relaxed);
@@ -99,7 +99,7 @@ impl Health {
         self.outage.borrow().clone()
     }
 
-    /// Waits until store unreachable, and returns the error that operations get.
+    /// Waits until the database is lost, and returns the error that operations get.
     pub async fn lost(&self) -> StoreError {
         let mut watched = self.outage.subscribe();
         // This cannot fail: the sender belongs to `self`.
