@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::domain::network::Networks;
+use crate::domain::time::span;
+use crate::limits;
 
 /// The built-in defaults, which `leadhost config` prints.
 pub const DEFAULTS: &str = include_str!("../config.default.toml");
@@ -17,12 +19,6 @@ const YEAR: i128 = 31_536_000;
 
 /// Days of 100 years. The bound keeps times in microseconds far from overflow.
 const CENTURY: i128 = 36_500;
-
-/// Returns this many times a number of seconds. A negative number is none: the bounds refuse it.
-fn span(many: i64, seconds: u64) -> Duration {
-    let many = u64::try_from(many).unwrap_or(0);
-    Duration::from_secs(many.saturating_mul(seconds))
-}
 
 /// Lists keys of a configuration by their names in files, with value and bounds.
 macro_rules! bounded {
@@ -60,6 +56,7 @@ pub struct Config {
     pub server: Server,
     pub store: Store,
     pub plugins: Plugins,
+    pub verify: Verify,
     pub worker: Worker,
     pub messages: Messages,
     pub search: Search,
@@ -194,6 +191,37 @@ pub struct Plugins {
     pub component_mib: usize,
 }
 
+impl Plugins {
+    /// Returns how long compiling a component may take.
+    pub fn compile_time(&self) -> Duration {
+        Duration::from_secs(self.compile_seconds)
+    }
+
+    /// Returns how long the trial of a component may take, compilation not included.
+    pub fn trial_time(&self) -> Duration {
+        Duration::from_secs(self.trial_seconds)
+    }
+}
+
+/// The verification of a version before its activation, and which differences refuse it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// The greatest number of stored deliveries that are compared; zero for none.
+    pub deliveries: u32,
+    pub seconds: u64,
+    pub failing_per_mille: u64,
+    pub lost_per_mille: u64,
+    pub leads_per_mille: u64,
+}
+
+impl Verify {
+    /// Returns the time of a verification. It ends with what was compared by then.
+    pub fn budget(&self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Worker {
@@ -237,6 +265,12 @@ pub struct Messages {
 }
 
 impl Messages {
+    /// Returns how long a partner waits for the outcome of a send. After that, the answer is that
+    /// the message is being sent.
+    pub fn answer_time(&self) -> Duration {
+        Duration::from_secs(self.answer_seconds)
+    }
+
     /// Returns the pause after the first failed send; later pauses grow up to
     /// `backoff_longest`.
     pub fn backoff_first(&self) -> Duration {
@@ -339,7 +373,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks that times are within their bounds: a retention of zero would remove rows that it
+    /// Checks that numbers are within their bounds: a retention of zero would remove rows that it
     /// should keep, and an endless one would remove nothing.
     fn check(&self) -> Result<(), ConfigError> {
         if self.server.tls_certificate.is_empty() != self.server.tls_key.is_empty() {
@@ -349,7 +383,7 @@ impl Config {
                 message: "set both, or neither".to_owned(),
             });
         }
-        let times = bounded! {
+        let bounded = bounded! {
             self;
             server.header_seconds: 1..=YEAR;
             server.body_seconds: 1..=YEAR;
@@ -358,6 +392,11 @@ impl Config {
             server.linger_ms: 0..=60_000;
             plugins.compile_seconds: 0..=YEAR;
             plugins.trial_seconds: 1..=YEAR;
+            verify.deliveries: 0..=limits::VERIFY_DELIVERIES_MOST.into();
+            verify.seconds: 1..=limits::VERIFY_LONGEST.as_secs().into();
+            verify.failing_per_mille: 0..=1_000;
+            verify.lost_per_mille: 0..=1_000;
+            verify.leads_per_mille: 0..=1_000;
             worker.lease_seconds: 1..=YEAR;
             worker.fetch_seconds: 1..=YEAR;
             worker.fetch_days: 1..=CENTURY;
@@ -372,7 +411,7 @@ impl Config {
             retention.quarantine_days: 1..=CENTURY;
             retention.idempotency_hours: 1..=YEAR / 3_600;
         };
-        for (key, value, bounds) in times {
+        for (key, value, bounds) in bounded {
             if !bounds.contains(&value) {
                 return Err(ConfigError::OutOfBounds {
                     key,
@@ -416,7 +455,7 @@ fn set(table: &mut toml::Table, key: &str, text: &str) -> Result<(), ConfigError
         .and_then(|section| section.get(name))
         .ok_or_else(|| ConfigError::Invalid {
             origin: format!("`{key}={text}`"),
-            message: "there is no such key; `leadhost config` lists them".to_owned(),
+            message: "there is no such key".to_owned(),
         })?;
     let value = match known {
         toml::Value::Integer(_) => {

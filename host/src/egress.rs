@@ -30,9 +30,9 @@ pub use self::target::{is_public, split_authority};
 
 use self::connection::{Broken, Connection};
 use self::message::{Message, compose_message};
-use self::pool::{Pool, Slot};
+use self::pool::{CallPermit, Pool};
 use self::slots::SlotError;
-use self::target::Target;
+use self::target::AllowedTarget;
 use crate::domain::connection::AllowedHost;
 use crate::domain::exchange::{HttpRequest, HttpResponse};
 use crate::limits;
@@ -202,7 +202,7 @@ impl Egress {
         wanted: impl Fn() -> bool,
         repeat: fn(&Message) -> bool,
     ) -> Result<HttpResponse, EgressError> {
-        let target = Target::allowed(request, allow)?;
+        let target = AllowedTarget::check(request, allow)?;
         let sent = AtomicBool::new(false);
         let exchange = self.exchange(&target, request, secrets, wanted, repeat, &sent);
         match tokio::time::timeout(within, exchange).await {
@@ -223,15 +223,15 @@ impl Egress {
     /// received the request.
     async fn exchange(
         &self,
-        target: &Target,
+        target: &AllowedTarget,
         request: &HttpRequest,
         secrets: &Secrets,
         wanted: impl Fn() -> bool,
         repeat: fn(&Message) -> bool,
         sent: &AtomicBool,
     ) -> Result<HttpResponse, EgressError> {
-        let slot = self.pool.slot(&target.place).await;
-        let mut way = Way::first(&slot, target).await?;
+        let permit = self.pool.permit(&target.place).await;
+        let mut way = Way::first(&permit, target).await?;
         let mut message = compose_message(request, target, secrets)?;
         loop {
             let is_kept = matches!(way, Way::Kept(_));
@@ -250,14 +250,14 @@ impl Egress {
             // does not want to keep, and a close can cross with a request.
             let again = (is_kept && repeat(&message)).then(|| message.clone());
             if !wanted() {
-                slot.keep(connection, self.pool.kept_for());
+                permit.keep(connection, self.pool.kept_for());
                 return Err(EgressError::TooLate);
             }
             sent.store(true, Ordering::Relaxed);
             let broken = match connection.exchange(message).await {
                 Ok(response) => {
                     if connection.is_ready().await {
-                        slot.keep(connection, self.pool.kept_for_after(&response));
+                        permit.keep(connection, self.pool.kept_for_after(&response));
                     }
                     return Ok(response);
                 }
@@ -284,8 +284,8 @@ enum Way {
 }
 
 impl Way {
-    async fn first(slot: &Slot, target: &Target) -> Result<Self, EgressError> {
-        Ok(match slot.kept() {
+    async fn first(permit: &CallPermit, target: &AllowedTarget) -> Result<Self, EgressError> {
+        Ok(match permit.kept() {
             Some(connection) => Self::Kept(connection),
             None => Self::New(target.resolve().await?),
         })

@@ -306,10 +306,10 @@ pub const COMPRESS_FROM_BYTES: usize = 1 << 10;
 pub const COMPRESS_INLINE_BYTES: usize = 32 << 10;
 
 /// How long the store's verdict about a key is cached, whether the key is valid or not.
-pub const KEY_BELIEVED_FOR: Duration = Duration::from_secs(1);
+pub const KEY_CACHED_FOR: Duration = Duration::from_secs(1);
 
 /// Keys cached at once; one more clears the cache, which costs one read for each key.
-pub const KEYS_BELIEVED: usize = 16_384;
+pub const KEYS_CACHED: usize = 16_384;
 
 /// Time between two writes of the times when keys were last used.
 pub const KEY_USES_EVERY: Duration = Duration::from_secs(15);
@@ -517,6 +517,9 @@ pub const ADMIN_BODY_BYTES: usize = 4 << 20;
 
 /// Deliveries of one page for operators.
 pub const DELIVERIES_PER_PAGE: u32 = 500;
+
+/// Rows of one page for operators who name no other number.
+pub const ROWS_PER_PAGE: u32 = 50;
 
 /// Bytes that the data folder's disk must have free for the host to report ready: a commit
 /// of the largest deliveries and the log around it.
@@ -983,6 +986,12 @@ pub const BREAKERS_KEPT: usize = 10_000;
 /// Items, phones, addresses and the like of one delivery that are normalised in place, in
 /// some hundred microseconds; more are normalised in slices on the plugins' threads.
 pub const NORMALISED_INLINE: usize = 64;
+
+/// Verifications that run at once. Others wait.
+pub const VERIFICATIONS_AT_ONCE: usize = 2;
+
+/// Verifications that may wait. Above it operators are asked to retry.
+pub const VERIFICATIONS_WAITING: usize = 6;
 
 /// Deliveries that a verification compares, unless the operator names another number.
 pub const VERIFY_DELIVERIES: u32 = 1_000;

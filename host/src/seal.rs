@@ -105,8 +105,8 @@ impl Environment {
 
 /// Seals with one key, and opens with that key and the older ones.
 pub struct Sealer {
-    current: Key,
-    old: Vec<Key>,
+    current: SealingKey,
+    old: Vec<SealingKey>,
 }
 
 impl Sealer {
@@ -117,16 +117,19 @@ impl Sealer {
     /// Returns an error if a key is malformed, if the key that the folder was last sealed
     /// with is missing or is not among the given keys, or if a file cannot be read or
     /// written.
-    pub fn of_folder(folder: &Path, environment: &Environment) -> Result<Self, KeyError> {
+    pub fn from_folder(folder: &Path, environment: &Environment) -> Result<Self, KeyError> {
         let marker_path = folder.join(MARKER_FILE);
         let marker = marker(folder)?;
         let key_path = folder.join(KEY_FILE);
         let (current, origin) = match &environment.key {
-            Some(text) => (Key::parse(text, KEY_VARIABLE)?, KEY_VARIABLE.to_owned()),
+            Some(text) => (
+                SealingKey::parse(text, KEY_VARIABLE)?,
+                KEY_VARIABLE.to_owned(),
+            ),
             None => {
                 let origin = key_path.display().to_string();
                 match (read_if_there(&key_path)?, &marker) {
-                    (Some(text), _) => (Key::parse(&text, &origin)?, origin),
+                    (Some(text), _) => (SealingKey::parse(&text, &origin)?, origin),
                     (None, Some(sealed_with)) => {
                         return Err(KeyError::Missing {
                             folder: folder.to_owned(),
@@ -167,14 +170,14 @@ impl Sealer {
     /// Returns a sealer with a random key of its own, for tests.
     pub fn throwaway() -> Self {
         Self {
-            current: Key::random(),
+            current: SealingKey::random(),
             old: Vec::new(),
         }
     }
 
     /// Returns the ids of the keys that are used only for opening.
     pub fn old_key_ids(&self) -> Vec<String> {
-        self.old.iter().map(Key::name).collect()
+        self.old.iter().map(SealingKey::name).collect()
     }
 
     /// Returns the id of the key that seals, in hex. The id is not secret.
@@ -332,14 +335,14 @@ fn secrets_context(connection: &str) -> Vec<u8> {
     format!("connection-secrets:{connection}").into_bytes()
 }
 
-struct Key {
+struct SealingKey {
     id: [u8; ID_BYTES],
     cipher: XChaCha20Poly1305,
     /// Derived, so that a fingerprint reveals nothing about the sealing key.
     fingerprint: Zeroizing<[u8; KEY_BYTES]>,
 }
 
-impl Key {
+impl SealingKey {
     fn new(bytes: &[u8; KEY_BYTES]) -> Self {
         let derive = |purpose: &str| -> [u8; KEY_BYTES] {
             let mut hash = Sha256::new();
@@ -380,18 +383,18 @@ fn random_bytes() -> Zeroizing<[u8; KEY_BYTES]> {
     bytes
 }
 
-fn make_key(path: &Path) -> Result<Key, KeyError> {
+fn make_key(path: &Path) -> Result<SealingKey, KeyError> {
     let bytes = random_bytes();
     let text = Zeroizing::new(format!("{}\n", STANDARD.encode(*bytes)));
     make_private(path, &text)?;
-    Ok(Key::new(&bytes))
+    Ok(SealingKey::new(&bytes))
 }
 
-fn old_keys(folder: &Path, environment: &Environment) -> Result<Vec<Key>, KeyError> {
+fn old_keys(folder: &Path, environment: &Environment) -> Result<Vec<SealingKey>, KeyError> {
     let mut keys = Vec::new();
     for text in environment.old_keys.iter().flat_map(|text| text.split(',')) {
         if !text.trim().is_empty() {
-            keys.push(Key::parse(text, OLD_KEYS_VARIABLE)?);
+            keys.push(SealingKey::parse(text, OLD_KEYS_VARIABLE)?);
         }
     }
     let folder = folder.join(OLD_KEYS_FOLDER);
@@ -403,7 +406,7 @@ fn old_keys(folder: &Path, environment: &Environment) -> Result<Vec<Key>, KeyErr
     for entry in entries {
         let path = entry.map_err(at(&folder))?.path();
         let text = Zeroizing::new(fs::read_to_string(&path).map_err(at(&path))?);
-        keys.push(Key::parse(&text, &path.display().to_string())?);
+        keys.push(SealingKey::parse(&text, &path.display().to_string())?);
     }
     Ok(keys)
 }
@@ -421,7 +424,9 @@ pub fn key_of(folder: &Path) -> Result<Option<String>, KeyError> {
     let Some(text) = read_if_there(&path)? else {
         return Ok(None);
     };
-    Ok(Some(Key::parse(&text, &path.display().to_string())?.name()))
+    Ok(Some(
+        SealingKey::parse(&text, &path.display().to_string())?.name(),
+    ))
 }
 
 /// Returns the id of the key that the folder's store was last sealed with, if it is
@@ -543,7 +548,7 @@ mod tests {
         assert_eq!(format!("{:?}", secrets()), r#"{"token"}"#);
         let folder = tempfile::tempdir().expect("a folder");
         let sealer =
-            Sealer::of_folder(folder.path(), &Environment::default()).expect("a key is made");
+            Sealer::from_folder(folder.path(), &Environment::default()).expect("a key is made");
         let key = fs::read_to_string(folder.path().join(KEY_FILE)).expect("the key file");
         assert!(!format!("{sealer:?}").contains(key.trim()));
     }
@@ -551,7 +556,7 @@ mod tests {
     #[test]
     fn the_first_start_creates_a_private_key_and_the_next_one_uses_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        let open = || Sealer::of_folder(folder.path(), &Environment::default());
+        let open = || Sealer::from_folder(folder.path(), &Environment::default());
         let sealed = open().expect("made").seal(b"plain", b"");
         let mode = fs::metadata(folder.path().join(KEY_FILE))
             .expect("it is there")
@@ -568,18 +573,18 @@ mod tests {
     fn another_key_or_none_stops_the_start_and_says_what_to_do() {
         let folder = tempfile::tempdir().expect("a folder");
         let first =
-            Sealer::of_folder(folder.path(), &Environment::default()).expect("a key is made");
+            Sealer::from_folder(folder.path(), &Environment::default()).expect("a key is made");
         let other = Environment {
             key: Some(STANDARD.encode([7u8; KEY_BYTES])),
             old_keys: None,
         };
-        let error = Sealer::of_folder(folder.path(), &other)
+        let error = Sealer::from_folder(folder.path(), &other)
             .expect_err("another key")
             .to_string();
         assert!(error.contains(&first.key_id()), "{error}");
         assert!(error.contains(OLD_KEYS_FOLDER), "{error}");
         fs::remove_file(folder.path().join(KEY_FILE)).expect("it was there");
-        let error = Sealer::of_folder(folder.path(), &Environment::default())
+        let error = Sealer::from_folder(folder.path(), &Environment::default())
             .expect_err("no key")
             .to_string();
         assert!(error.contains("backup"), "{error}");
@@ -592,14 +597,14 @@ mod tests {
             key: Some(STANDARD.encode([key; KEY_BYTES])),
             old_keys: old.map(|old| STANDARD.encode([old; KEY_BYTES])),
         };
-        let before = Sealer::of_folder(folder.path(), &environment(1, None)).expect("first key");
+        let before = Sealer::from_folder(folder.path(), &environment(1, None)).expect("first key");
         let sealed = before.seal(b"plain", b"");
-        let after = Sealer::of_folder(folder.path(), &environment(2, Some(1))).expect("rotated");
+        let after = Sealer::from_folder(folder.path(), &environment(2, Some(1))).expect("rotated");
         assert_ne!(before.key_id(), after.key_id());
         assert!(after.open(&sealed, b"").is_ok());
         // The marker was updated: the new key alone starts, and a value that only the old
         // key opens names that key.
-        let alone = Sealer::of_folder(folder.path(), &environment(2, None)).expect("new key");
+        let alone = Sealer::from_folder(folder.path(), &environment(2, None)).expect("new key");
         assert_eq!(
             alone.open(&sealed, b""),
             Err(OpenError::UnknownKey(before.key_id()))
@@ -613,7 +618,7 @@ mod tests {
             key: Some("not-a-key-at-all".to_owned()),
             old_keys: None,
         };
-        let error = Sealer::of_folder(folder.path(), &environment)
+        let error = Sealer::from_folder(folder.path(), &environment)
             .expect_err("malformed")
             .to_string();
         assert!(

@@ -9,17 +9,17 @@ pub const MAX_ITEMS: usize = 10_000;
 
 impl Item {
     pub fn lead(lead: Lead) -> Self {
-        Self::of(Outcome::Lead(lead))
+        Self::from_outcome(Outcome::Lead(lead))
     }
 
     /// There is nothing to do, for the given reason.
     pub fn ignored(why: impl Into<String>) -> Self {
-        Self::of(Outcome::Ignored(why.into()))
+        Self::from_outcome(Outcome::Ignored(why.into()))
     }
 
     /// This item cannot be read. The others of the delivery are not affected.
     pub fn invalid(message: impl Into<String>, path: impl Into<String>) -> Self {
-        Self::of(Outcome::Invalid(Problem::new(message).at(path)))
+        Self::from_outcome(Outcome::Invalid(Problem::new(message).at(path)))
     }
 
     /// The lead must be fetched. The id claims it at once, so that the source's
@@ -29,7 +29,7 @@ impl Item {
         request: HttpRequest,
         state: impl Into<Vec<u8>>,
     ) -> Self {
-        Self::of(Outcome::Fetch(Fetch {
+        Self::from_outcome(Outcome::Fetch(Fetch {
             external_id,
             request,
             state: state.into(),
@@ -43,7 +43,7 @@ impl Item {
         self
     }
 
-    fn of(outcome: Outcome) -> Self {
+    fn from_outcome(outcome: Outcome) -> Self {
         Self {
             route: Vec::new(),
             outcome,

@@ -31,29 +31,29 @@ impl<const N: usize> From<[SenderCheck; N]> for SenderPolicy {
 impl SenderCheck {
     /// A hex HMAC-SHA256 of the raw body in a header.
     pub fn hmac_sha256_hex(secret: &str, header: &str) -> Self {
-        Self::of(secret, "hmac-sha256", "hex", location("header", header))
+        Self::new(secret, "hmac-sha256", "hex", location("header", header))
     }
 
     /// A base64 HMAC-SHA256 of the raw body in a header.
     pub fn hmac_sha256_base64(secret: &str, header: &str) -> Self {
-        Self::of(secret, "hmac-sha256", "base64", location("header", header))
+        Self::new(secret, "hmac-sha256", "base64", location("header", header))
     }
 
     /// HTTP Basic; the secret is `user:password`. The scheme knows the word and the
     /// encoding of its header, so it takes no prefix.
     pub fn basic(secret: &str) -> Self {
-        Self::of(secret, "basic", "plain", authorization())
+        Self::new(secret, "basic", "plain", authorization())
     }
 
     /// `Authorization: Bearer`; the secret is the token. Takes no prefix either.
     pub fn bearer(secret: &str) -> Self {
-        Self::of(secret, "bearer", "plain", authorization())
+        Self::new(secret, "bearer", "plain", authorization())
     }
 
     /// The proof is the secret itself, at a place (`header`, `query`, `form`,
     /// `json`).
     pub fn equals(secret: &str, place: &str, name: &str) -> Self {
-        Self::of(secret, "equals", "plain", location(place, name))
+        Self::new(secret, "equals", "plain", location(place, name))
     }
 
     /// Sets the text before the proof, such as `sha256=`.
@@ -78,7 +78,7 @@ impl SenderCheck {
         self
     }
 
-    fn of(secret: &str, scheme: &str, encoding: &str, proof: Location) -> Self {
+    fn new(secret: &str, scheme: &str, encoding: &str, proof: Location) -> Self {
         Self {
             secret: secret.into(),
             scheme: scheme.into(),

@@ -222,6 +222,9 @@ async fn a_dry_run_says_what_would_change_and_changes_nothing(on: On) {
         .as_array_mut()
         .unwrap()
         .push(json!({"name": "erp"}));
+    let form = file["connections"][0].as_object_mut().unwrap();
+    form.remove("secrets");
+    form.remove("checks");
     let report = operator
         .post("/apply?dryRun=true", &file)
         .await
@@ -229,7 +232,17 @@ async fn a_dry_run_says_what_would_change_and_changes_nothing(on: On) {
         .json();
     assert_eq!(
         report["changes"],
-        json!([{"kind": "partner", "name": "erp", "what": "created"}])
+        json!([
+            {"kind": "partner", "name": "erp", "what": "created"},
+            {"kind": "connection", "name": "form", "what": "changed"},
+        ])
+    );
+    assert_eq!(
+        report["changedConnections"],
+        json!([{
+            "kind": "connection", "name": "form",
+            "fields": ["secrets", "checks"], "removedSecrets": ["token"],
+        }])
     );
     let report = operator.apply(&workspace()).await.expect(200).json();
     assert_eq!(report["partners"].as_object().unwrap().len(), 1);

@@ -11,7 +11,7 @@ const MODULES: [(&str, &[&str]); 18] = [
     ("domain", &[]),
     ("admin_api", &["domain"]),
     ("limits", &["domain"]),
-    ("config", &["domain"]),
+    ("config", &["domain", "limits"]),
     ("clock", &["domain"]),
     ("memory", &["limits"]),
     ("seal", &["domain"]),

@@ -338,7 +338,12 @@ async fn each_surface_describes_what_it_serves() {
         let small = small.send().await.expect(200);
         assert_eq!(small.header("content-encoding"), "gzip");
         assert!(small.body.len() * 4 < answer.body.len());
-        get("/docs").send().await.expect(200);
+        let page = get("/docs").send().await.expect(200);
+        let title = match surface {
+            Surface::Admin => "<title>Leadhost admin API</title>",
+            Surface::Gateway | Surface::Data | Surface::Both => "<title>Leadhost API</title>",
+        };
+        assert!(page.text().contains(title), "{surface:?}");
     }
 }
 

@@ -35,7 +35,7 @@ impl<P: Provider> Deref for Double<P> {
 }
 
 impl<P: Provider> Double<P> {
-    pub(crate) fn of(channel: Channel<P>) -> Self {
+    pub(crate) fn new(channel: Channel<P>) -> Self {
         Self(Arc::new(channel))
     }
 

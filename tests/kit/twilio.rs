@@ -19,6 +19,6 @@ impl Twilio {
             ..options
         };
         let started = xtask::double::twilio::Twilio::start(options);
-        Self::of(started.expect("a free port on loopback"))
+        Self::new(started.expect("a free port on loopback"))
     }
 }

@@ -19,6 +19,6 @@ impl WhatsApp {
             ..options
         };
         let started = xtask::double::whatsapp::WhatsApp::start(options);
-        Self::of(started.expect("a free port on loopback"))
+        Self::new(started.expect("a free port on loopback"))
     }
 }

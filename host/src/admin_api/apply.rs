@@ -19,8 +19,10 @@ pub struct ApplyReport {
     pub workspace: String,
     /// In a dry run for a new workspace, the id is not kept.
     pub workspace_id: WorkspaceId,
-    /// What differs from the state before. Empty if the workspace was as declared.
+    /// The differences from the state before. Empty if the workspace was as declared.
     pub changes: Vec<ChangeView>,
+    /// How existing connections and channels differ from the state before, without any value.
+    pub changed_connections: Vec<ChangedConnectionView>,
     /// The ids of the declared sources, by name.
     pub connections: BTreeMap<String, ConnectionId>,
     /// The numbers of the declared instances, by name.
@@ -48,6 +50,18 @@ pub struct ChangeView {
     /// a product its external id.
     pub name: String,
     pub what: ChangeKind,
+}
+
+/// An existing connection or channel that an apply changed, or would change in a dry run.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedConnectionView {
+    pub kind: PartKind,
+    pub name: String,
+    /// The keys of the declaration whose values differ, such as `config` or `secrets`.
+    pub fields: Vec<String>,
+    /// The names of the secrets that are removed, because the declaration leaves them out.
+    pub removed_secrets: Vec<String>,
 }
 
 /// A key that an apply created, or would create in a dry run.

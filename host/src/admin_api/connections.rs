@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::domain::connection::{AllowedHost, Greeting, Pause};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::{AgentId, ConnectionId};
+use crate::domain::word::words;
 
 /// The sources of all workspaces.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -78,7 +79,7 @@ impl From<Greeting> for GreetingView {
     }
 }
 
-/// What a source and the channel of an instance have in common.
+/// The settings that a source and the channel of an instance have in common.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Bound {
@@ -102,25 +103,18 @@ pub struct Bound {
     pub time_zone: String,
 }
 
-/// Whether senders have to authenticate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Senders {
-    Checked,
-    Anybody,
-    /// The plugin did not answer in time.
-    Unknown,
-}
-
-impl Senders {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Checked => "checked",
-            Self::Anybody => "anybody",
-            Self::Unknown => "unknown",
-        }
+words! {
+    /// Whether senders have to authenticate.
+    Senders: "whether senders authenticate" {
+        Checked = "checked",
+        Anybody = "anybody",
+        /// The plugin did not answer in time.
+        Unknown = "unknown",
     }
 }
+
+/// The reason of a pause for which the request names none.
+pub const BY_AN_OPERATOR: &str = "by an operator";
 
 /// The reason for a pause.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -132,7 +126,7 @@ pub struct PauseRequest {
 }
 
 fn by_an_operator() -> String {
-    "by an operator".to_owned()
+    BY_AN_OPERATOR.to_owned()
 }
 
 /// Whether a source's fetches are paused now.

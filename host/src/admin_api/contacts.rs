@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::contact::FoundBy;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
 use crate::domain::time::Micros;
-use crate::domain::word::words;
 
 /// A person to erase, named by one of `id`, `phone` and `email`.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -34,7 +34,7 @@ pub struct EraseRequest {
     pub unconverted: bool,
 }
 
-/// What an erasure removed, or what it would remove. It names the person by id alone.
+/// The result of an erasure, or of a dry run. It names the person by id alone.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EraseReceipt {
@@ -58,7 +58,7 @@ pub struct EraseReceipt {
     pub remaining: Remaining,
     /// Other contacts with the address or number by which the person was found. They stay.
     pub others: Vec<ContactId>,
-    /// What the service cannot know or reach. Empty in a dry run.
+    /// Data that the service cannot know or reach. Empty in a dry run.
     pub not_reached: Vec<String>,
 }
 
@@ -85,17 +85,8 @@ pub struct ErasureView {
     /// Null: the erasure was interrupted or is still running.
     pub done_at: Option<Micros>,
     pub erased: ErasedCounts,
-    /// What was kept and still exists.
+    /// The deliveries that were kept and still exist.
     pub remaining: Remaining,
-}
-
-words! {
-    /// The kind of key by which a contact was found.
-    FoundBy: "the key of a contact" {
-        Id = "id",
-        Phone = "phone",
-        Email = "email",
-    }
 }
 
 /// The number of rows that were erased, or would be.

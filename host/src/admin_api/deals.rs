@@ -79,7 +79,7 @@ pub struct DealLogView {
     pub kind: String,
     pub subject: String,
     pub description: Option<String>,
-    /// What the partner sent with the note.
+    /// The data that the partner sent with the note.
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
 }

@@ -26,7 +26,7 @@ pub struct DeliveryView {
     pub items: u32,
 }
 
-/// What a list and a single answer say about a delivery.
+/// The facts about a delivery that a list and a single answer have in common.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryFacts {
@@ -56,7 +56,7 @@ pub struct DeliveryDetailView {
     pub facts: DeliveryFacts,
     pub workspace_id: WorkspaceId,
     pub items: Vec<ItemView>,
-    /// What its conversion noted for people.
+    /// The notes of its conversion for people.
     pub notes: Vec<String>,
     /// When it is converted again. Null if it does not wait.
     pub next_attempt_at: Option<Micros>,

@@ -6,6 +6,6 @@ use utoipa::ToSchema;
 /// An error of the admin API. Some refusals have more fields.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct AdminError {
-    /// What is wrong, and how to make it right.
+    /// The reason for the refusal, and how to correct the request.
     pub error: String,
 }

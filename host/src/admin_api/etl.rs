@@ -109,7 +109,7 @@ pub struct UncountedWorkspace {
     pub error: String,
 }
 
-/// What to count again. A name that is left out stands for all.
+/// The counts to make again. A name that is left out stands for all.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RebuildRequest {

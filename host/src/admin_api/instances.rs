@@ -1,6 +1,8 @@
 //! Instances: messaging bots, and the channels of those that have an adapter.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::connections::Bound;
@@ -39,8 +41,21 @@ pub struct InstanceView {
     /// The path that its provider posts to.
     pub webhook: Option<String>,
     /// Present if it has an adapter.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "present")]
     pub settings: Option<ChannelSettings>,
+}
+
+/// Reads the settings. `None` if they are absent; settings that cannot be read are an error.
+fn present<'de, D>(deserializer: D) -> Result<Option<ChannelSettings>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let rest = Map::<String, Value>::deserialize(deserializer)?;
+    if !rest.contains_key("unansweredAfterSeconds") {
+        return Ok(None);
+    }
+    let settings = ChannelSettings::deserialize(Value::Object(rest));
+    settings.map(Some).map_err(D::Error::custom)
 }
 
 /// The settings of an instance with an adapter.
@@ -83,4 +98,69 @@ pub struct Templates {
 pub struct InstancePaused {
     pub id: AgentId,
     pub paused: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn instance() -> Value {
+        json!({
+            "id": 1,
+            "name": "bot",
+            "workspace": "acme",
+            "number": null,
+            "kind": "ai",
+            "channel": "whatsapp",
+            "adapter": "whatsapp",
+            "plugin": "whatsapp",
+            "internal": false,
+            "paused": null,
+            "webhook": null,
+            "config": {},
+            "configVersion": 1,
+            "allow": [],
+            "checks": [],
+            "routes": {},
+            "secrets": [],
+            "replySecrets": [],
+            "region": "BR",
+            "timeZone": "America/Sao_Paulo",
+            "unansweredAfterSeconds": 60,
+            "idleAfterSeconds": 3600,
+            "keepForSeconds": 60,
+            "language": "pt_BR",
+            "templates": null,
+        })
+    }
+
+    #[test]
+    fn settings_are_read_or_absent_and_an_unknown_word_in_them_is_an_error() {
+        let read = InstanceView::deserialize(instance()).expect("an instance");
+        let settings = read.settings.expect("its settings");
+        assert_eq!(settings.bound.region, "BR");
+        assert_eq!(settings.keep_for_seconds, 60);
+
+        let mut without = instance();
+        let members = without.as_object_mut().expect("an object");
+        members.retain(|name, _| !name.ends_with("Seconds"));
+        let read = InstanceView::deserialize(without).expect("an instance");
+        assert!(read.settings.is_none());
+
+        let mut later = instance();
+        later["checks"] = json!([{
+            "scheme": "hmac-sha9",
+            "secret": "key",
+            "proof": {"place": "header", "name": "x-signature"},
+            "encoding": "hex",
+            "prefix": "",
+            "signed": [],
+            "timestampHeader": "",
+            "toleranceSeconds": 0,
+        }]);
+        let error = InstanceView::deserialize(later).expect_err("an unknown word");
+        assert!(error.to_string().contains("hmac-sha9"), "{error}");
+    }
 }

@@ -7,7 +7,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use super::deliveries::ItemView;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{AgentId, ContactId, ConversationId, DeliveryId, MessageId, WorkspaceId};
-use crate::domain::message::{Actor, Metadata, State};
+use crate::domain::message::{Actor, MessageState, Metadata};
 use crate::domain::time::Micros;
 
 /// A page of messages, newest first.
@@ -46,7 +46,7 @@ pub struct MessageView {
     pub next_attempt_at: Option<Micros>,
 }
 
-/// What a contact of the sandbox writes.
+/// A message that a contact of the sandbox writes.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplyRequest {
@@ -59,7 +59,7 @@ pub struct ReplyRequest {
     pub instance: Option<String>,
 }
 
-/// What the sandbox reports about one of its messages.
+/// A status that the sandbox reports for one of its messages.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatusRequest {
@@ -86,7 +86,7 @@ pub struct Played {
     pub items: Vec<ItemView>,
 }
 
-/// What becomes of a message whose outcome is unknown.
+/// The decision about a message whose outcome is unknown.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResolveRequest {
@@ -106,5 +106,5 @@ pub enum Verdict {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Resolved {
     pub id: MessageId,
-    pub state: State,
+    pub state: MessageState,
 }

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::status::HostView;
+use crate::domain::difference::Change;
 use crate::domain::id::{ConnectionId, DeliveryId};
-use crate::domain::plugin::{Digest, PluginKind, SecretDeclaration};
+use crate::domain::plugin::{CircuitFunction, Digest, PluginKind, SecretDeclaration};
 use crate::domain::publisher::Publisher;
 use crate::domain::time::Micros;
 use crate::domain::word::words;
@@ -108,17 +109,6 @@ pub struct CircuitView {
     pub until: Micros,
 }
 
-words! {
-    /// The functions of a plugin whose failures are counted together.
-    CircuitFunction: "the function" {
-        Checks = "sender-checks",
-        Handshake = "handshake",
-        Delivery = "deliveries",
-        Fetch = "fetches",
-        Send = "sends",
-    }
-}
-
 /// A live host that does not serve the version that it should.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct BehindView {
@@ -153,7 +143,7 @@ pub struct CheckedPlugin {
     /// `ed25519:` and the key that signed it, `admin-key:` and the id of the key that uploaded
     /// it, `operator`, or `inbox`.
     pub publisher: Publisher,
-    /// What an activation would need consent for.
+    /// The changes that an activation would need consent for.
     pub concerns: Vec<ConcernView>,
 }
 
@@ -187,6 +177,9 @@ pub struct DeployedPlugin {
     /// The live hosts that do not serve it yet. They keep trying. Null if the version was only
     /// stored.
     pub behind: Option<Vec<BehindView>>,
+    /// The comparison with the version that was active before. Null after a rollback, and if the
+    /// version was only stored.
+    pub verification: Option<VerifiedPlugin>,
 }
 
 /// The version to activate.
@@ -197,7 +190,7 @@ pub struct ActivateRequest {
     /// one version.
     #[schema(min_length = 8)]
     pub digest: String,
-    /// The words that accept the concerns about it: `new-publisher`, `fewer-cases`,
+    /// The words that accept the concerns about it: `drift`, `new-publisher`, `fewer-cases`,
     /// `new-reply-slots`, `new-kind`, `weaker-checks`, `new-hosts`, `new-secrets`, `older`,
     /// `same-version`, or `all`.
     #[serde(default)]
@@ -210,6 +203,19 @@ pub struct RefusedActivation {
     /// The words that accept the concerns. A concern that cannot be accepted has none.
     pub accept: Vec<String>,
     pub concerns: Vec<ConcernView>,
+    /// The comparison with the active version. Null if there was none.
+    pub verification: Option<VerifiedPlugin>,
+}
+
+/// The reason for which a component was refused. The refusal has it beside `error`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RefusedComponent {
+    /// A stable code of the reason.
+    pub kind: String,
+    /// The hosts of the fleet that cannot serve the component. Left out if this host cannot use
+    /// it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<BehindView>>,
 }
 
 /// The stored version to verify.
@@ -240,7 +246,7 @@ pub struct VerifiedPlugin {
     pub chosen: u64,
     /// Connections that use the plugin.
     pub connections: usize,
-    /// Connections of which no delivery was chosen, because there are too many.
+    /// Connections of which no delivery was chosen, because there are too many or the time was up.
     pub connections_not_covered: usize,
     /// Chosen deliveries without a body any more, after an erasure or by their age.
     pub emptied: u64,
@@ -286,18 +292,9 @@ pub struct FieldDifference {
     /// `name`, `phone`, `email`, `externalId`, `listing`, another field of the lead, or the name
     /// of one of its attributes.
     pub field: String,
-    pub change: DifferenceKind,
+    pub change: Change,
     #[serde(flatten)]
     pub differences: DifferenceView,
-}
-
-words! {
-    /// What becomes of a field with the candidate.
-    DifferenceKind: "the change" {
-        Lost = "lost",
-        Gained = "gained",
-        Changed = "changed",
-    }
 }
 
 /// Differences of one kind.

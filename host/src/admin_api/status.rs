@@ -10,7 +10,7 @@ use crate::domain::id::HostId;
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 
-/// What runs, and what waits.
+/// The state of the service: its hosts, its plugins and its backlog.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceStatus {
@@ -39,7 +39,7 @@ pub struct ServiceStatus {
     pub plugin_calls: PluginCalls,
 }
 
-/// What waits, in the whole store.
+/// The work that waits, in the whole store.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BacklogView {

@@ -104,7 +104,7 @@ pub struct PartApplied {
     pub workspace: String,
     /// Whether nothing was changed, because the request asked only for a report.
     pub dry_run: bool,
-    /// What differs from the state before. Entries without a change are not listed.
+    /// The differences from the state before. Entries without a change are not listed.
     pub changes: Vec<ChangeView>,
 }
 

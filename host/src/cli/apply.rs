@@ -7,12 +7,12 @@ use clap::Args;
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
-use super::client::{Reach, Refusal};
+use super::client::{Refusal, ServiceAddress};
 use super::failure::Failure;
 use super::output::{complain, say};
-use super::table::{optional, safe, table};
+use super::table::{list, optional, safe, table};
 use super::workspace_file;
-use crate::admin_api::apply::{ApplyReport, RefusedFile};
+use crate::admin_api::apply::{ApplyReport, ChangeView, RefusedFile};
 
 #[derive(Args)]
 pub struct Apply {
@@ -22,7 +22,7 @@ pub struct Apply {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Apply {
@@ -34,7 +34,7 @@ impl Apply {
     /// the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let file = workspace_file::read(&self.file)?;
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let path = format!("/admin/v1/apply?dryRun={}", self.dry_run);
         let answer = client.try_post(&path, &file).await?;
         let report = answer.map_err(|refusal| explain(&self.file, refusal))?;
@@ -74,6 +74,7 @@ fn show(report: &ApplyReport) {
                 change.what.to_string(),
                 change.kind.to_string(),
                 change.name.clone(),
+                fields(report, change),
             ]
         })
         .collect();
@@ -88,8 +89,9 @@ fn show(report: &ApplyReport) {
         } else {
             "Changed:"
         });
-        say(&table(&["WHAT", "KIND", "NAME"], &changes));
+        say(&table(&["WHAT", "KIND", "NAME", "FIELDS"], &changes));
     }
+    show_removed(report);
     let connections: Vec<Vec<String>> = report
         .connections
         .iter()
@@ -118,6 +120,34 @@ fn show(report: &ApplyReport) {
             optional(warning.path.as_ref()),
             warning.message
         )));
+    }
+}
+
+/// Returns the names of the fields that a change concerns. Only changes of connections and channels
+/// have them.
+fn fields(report: &ApplyReport, change: &ChangeView) -> String {
+    let mut changed = report.changed_connections.iter();
+    let of_change = changed.find(|one| one.kind == change.kind && one.name == change.name);
+    list(of_change.iter().flat_map(|one| &one.fields))
+}
+
+fn show_removed(report: &ApplyReport) {
+    let removed: Vec<Vec<String>> = report
+        .changed_connections
+        .iter()
+        .flat_map(|one| {
+            one.removed_secrets
+                .iter()
+                .map(|secret| vec![one.kind.to_string(), one.name.clone(), secret.clone()])
+        })
+        .collect();
+    if !removed.is_empty() {
+        say(if report.dry_run {
+            "\nSecrets that would be removed, because the file leaves them out:"
+        } else {
+            "\nSecrets that were removed, because the file leaves them out:"
+        });
+        say(&table(&["KIND", "NAME", "SECRET"], &removed));
     }
 }
 

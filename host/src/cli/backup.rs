@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::failure::Failure;
-use super::output::{say, say_json};
+use super::output::{count, say, say_json};
 use super::progress::Progress;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::Config;
@@ -71,7 +71,7 @@ impl Backup {
         drop(progress);
         let done = done.map_err(|error| Failure::new(error.to_string()))?;
         let took = started.elapsed();
-        let key = Key::find(&config.store.data_dir, &Environment::read());
+        let key = SealingKeyRef::find(&config.store.data_dir, &Environment::read());
         if self.json {
             say_json(&json!({
                 "from": file,
@@ -89,7 +89,7 @@ impl Backup {
         let rows: Vec<String> = done
             .rows
             .iter()
-            .map(|(kind, count)| format!("{count} {kind}"))
+            .map(|&(kind, rows)| count(rows, &one_of(kind), kind))
             .collect();
         say(&format!(
             "{}: {} of {} in {:.1} s, checked\n  {}\n  {}",
@@ -144,12 +144,12 @@ impl Backup {
 }
 
 /// The sealing key of the copy, which the copy does not contain.
-struct Key {
+struct SealingKeyRef {
     id: Option<String>,
     place: String,
 }
 
-impl Key {
+impl SealingKeyRef {
     fn find(folder: &Path, environment: &Environment) -> Self {
         Self {
             id: seal::marker(folder).ok().flatten(),
@@ -165,6 +165,14 @@ impl Key {
             Some(id) => format!("the sealing key {} (id {id})", self.place),
             None => format!("the sealing key {}", self.place),
         }
+    }
+}
+
+/// Returns the noun for a single row of a kind: `deal` for `deals`.
+fn one_of(kind: &str) -> String {
+    match kind.strip_suffix("ies") {
+        Some(stem) => format!("{stem}y"),
+        None => kind.trim_end_matches('s').to_owned(),
     }
 }
 

@@ -30,8 +30,8 @@ pub const KEY_FILE: &str = "admin.key";
 /// File in the data folder to which `serve` writes its addresses.
 pub const ADDRESSES_FILE: &str = "service.json";
 
-/// Timeout of a request. Compiling a plugin takes longest.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// Timeout of a request. Compiling, trying and verifying a plugin takes longest.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The message of a 404 for a path that no API has.
 const NOTHING: &str = "There is nothing at this address.";
@@ -41,7 +41,7 @@ const KEY_VARIABLE: &str = "LEADHOST_ADMIN_KEY";
 
 // How to reach the service.
 #[derive(Args, Clone)]
-pub struct Reach {
+pub struct ServiceAddress {
     /// The service's data folder, which has its admin key and its address
     #[arg(long, value_name = "DIR", env = "LEADHOST_DATA_DIR", global = true)]
     data_dir: Option<PathBuf>,
@@ -84,7 +84,7 @@ pub fn block_on<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<
         .block_on(command)
 }
 
-impl Reach {
+impl ServiceAddress {
     /// Returns a client for the service that the arguments or the data folder name. It does not
     /// connect yet.
     ///

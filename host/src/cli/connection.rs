@@ -3,8 +3,10 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::admin_api::connections::{ConnectionPaused, ConnectionView, Connections, PauseRequest};
-use crate::cli::client::{Reach, encoded};
+use crate::admin_api::connections::{
+    BY_AN_OPERATOR, ConnectionPaused, ConnectionView, Connections, PauseRequest,
+};
+use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::table::{list, table};
@@ -37,7 +39,7 @@ impl Connection {
 #[derive(Args)]
 pub struct List {
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl List {
@@ -48,7 +50,7 @@ impl List {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let answer = client.get("/admin/v1/connections").await?;
         client.print(&answer, show);
         Ok(())
@@ -105,10 +107,10 @@ pub struct Pause {
     /// The connection: its name, workspace/name or id
     connection: String,
     /// The reason, which lists show
-    #[arg(long, value_name = "TEXT", default_value = "by an operator")]
+    #[arg(long, value_name = "TEXT", default_value = BY_AN_OPERATOR)]
     reason: String,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Pause {
@@ -119,7 +121,7 @@ impl Pause {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let path = format!("/admin/v1/connections/{}/pause", encoded(&self.connection));
         let answer = client
             .post(
@@ -144,7 +146,7 @@ pub struct Resume {
     /// The connection: its name, workspace/name or id
     connection: String,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Resume {
@@ -155,7 +157,7 @@ impl Resume {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let path = format!("/admin/v1/connections/{}/resume", encoded(&self.connection));
         let answer = client.post(&path, &json!({})).await?;
         client.print(&answer, |_: &ConnectionPaused| {

@@ -3,11 +3,11 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::admin_api::connections::PauseRequest;
+use crate::admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
 use crate::admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
 };
-use crate::cli::client::{Reach, encoded};
+use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::table::{list, optional, safe, seconds, table};
@@ -46,7 +46,7 @@ impl Instance {
 #[derive(Args)]
 pub struct List {
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl List {
@@ -57,7 +57,7 @@ impl List {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let answer = client.get("/admin/v1/instances").await?;
         client.print(&answer, show_all);
         Ok(())
@@ -125,7 +125,7 @@ pub struct Show {
     /// The instance: its number, name or workspace/name
     instance: String,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Show {
@@ -136,7 +136,7 @@ impl Show {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let path = format!("/admin/v1/instances/{}", encoded(&self.instance));
         let answer = client.get(&path).await?;
         client.print(&answer, show);
@@ -236,10 +236,10 @@ pub struct Pause {
     /// The instance: its number, name or workspace/name
     instance: String,
     /// The reason, which lists show
-    #[arg(long, value_name = "TEXT", default_value = "by an operator")]
+    #[arg(long, value_name = "TEXT", default_value = BY_AN_OPERATOR)]
     reason: String,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Pause {
@@ -250,7 +250,7 @@ impl Pause {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let path = format!("/admin/v1/instances/{}/pause", encoded(&self.instance));
         let answer = client
             .post(
@@ -275,7 +275,7 @@ pub struct Resume {
     /// The instance: its number, name or workspace/name
     instance: String,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Resume {
@@ -286,7 +286,7 @@ impl Resume {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let path = format!("/admin/v1/instances/{}/resume", encoded(&self.instance));
         let answer = client.post(&path, &json!({})).await?;
         client.print(&answer, |_: &InstancePaused| {
@@ -301,7 +301,7 @@ pub struct SyncTemplates {
     /// The instance: its number, name or workspace/name
     instance: String,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl SyncTemplates {
@@ -312,7 +312,7 @@ impl SyncTemplates {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let path = format!(
             "/admin/v1/instances/{}/sync-templates",
             encoded(&self.instance)

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::failure::Failure;
-use super::output::{say, say_json};
+use super::output::{count, say, say_json};
 use super::progress::Progress;
 use super::table::table;
 use crate::clock::SystemClock;
@@ -120,7 +120,8 @@ impl Migrate {
                 .map(|table| format!("{} in {}", table.replaced, table.name))
                 .collect();
             say(&format!(
-                "\n{replaced} characters U+0000, which PostgreSQL cannot hold, became U+FFFD: {}.",
+                "\n{} U+0000, which PostgreSQL cannot hold, became U+FFFD: {}.",
+                count(replaced, "character", "characters"),
                 places.join(", ")
             ));
         }
@@ -216,7 +217,8 @@ impl Shown {
             )),
             Step::Copied { table, rows, took } => {
                 self.done(&format!(
-                    "{table}: {rows} rows, {:.1} s",
+                    "{table}: {}, {:.1} s",
+                    count(*rows, "row", "rows"),
                     took.as_secs_f64()
                 ));
             }

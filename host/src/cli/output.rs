@@ -2,6 +2,7 @@
 //! command exits quietly. All output of a command passes through here, so control characters in
 //! texts of plugins and senders are escaped.
 
+use std::fmt::Display;
 use std::io::{self, Write as _};
 
 use serde_json::Value;
@@ -10,6 +11,12 @@ use crate::domain::text::written_out;
 
 /// Control characters that commands print themselves.
 const LINES: &[char] = &['\n'];
+
+/// Returns a number with its noun, such as `1 change` or `2 changes`.
+pub fn count<N: Display + PartialEq + From<u8>>(number: N, one: &str, many: &str) -> String {
+    let noun = if number == N::from(1_u8) { one } else { many };
+    format!("{number} {noun}")
+}
 
 /// Prints a line, or several, to standard output.
 pub fn say(text: &str) {
@@ -29,4 +36,15 @@ pub fn say_json(value: &Value) {
 /// Prints to standard error. A failure to print is ignored.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", written_out(text, LINES));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_is_singular() {
+        let told = [0, 1, 2].map(|number: u64| count(number, "delivery", "deliveries"));
+        assert_eq!(told, ["0 deliveries", "1 delivery", "2 deliveries"]);
+    }
 }

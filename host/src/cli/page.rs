@@ -5,6 +5,7 @@ use std::fmt::Display;
 use clap::Args;
 
 use super::output::complain;
+use crate::limits;
 
 #[derive(Args)]
 pub struct Page {
@@ -12,7 +13,7 @@ pub struct Page {
     #[arg(long, value_name = "ID")]
     before: Option<String>,
     /// Rows to list, at least 1; the service caps the size of a page
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = limits::ROWS_PER_PAGE, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
 }
 

@@ -2,16 +2,16 @@
 
 use clap::Args;
 
-use super::client::Reach;
+use super::client::ServiceAddress;
 use super::failure::Failure;
-use super::output::say;
-use super::table::{optional, seconds, start_of, table};
+use super::output::{count, say};
+use super::table::{optional, seconds, table};
 use crate::admin_api::status::{ActivePlugin, HostView, ServiceStatus};
 
 #[derive(Args)]
 pub struct Status {
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Status {
@@ -22,7 +22,7 @@ impl Status {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let status = client.get("/admin/v1/status").await?;
         client.print(&status, show);
         Ok(())
@@ -57,8 +57,11 @@ fn show(status: &ServiceStatus) {
     say(&format!("sealing key {}", status.sealing_key));
     if let Some(pool) = &status.connections {
         say(&format!(
-            "database: {} of {} connections open, {} idle; {} operations in progress",
-            pool.open, pool.most, pool.idle, pool.asked,
+            "database: {} of {} connections open, {} idle; {} in progress",
+            pool.open,
+            pool.most,
+            pool.idle,
+            count(pool.asked, "operation", "operations"),
         ));
     }
     show_hosts(status);
@@ -70,7 +73,7 @@ fn show(status: &ServiceStatus) {
             vec![
                 plugin.name.clone(),
                 optional(plugin.version.as_ref()),
-                start_of(&plugin.digest.0),
+                plugin.digest.short().to_owned(),
                 plugin.generation.to_string(),
                 on_hosts(plugin),
             ]

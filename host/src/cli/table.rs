@@ -61,11 +61,6 @@ pub fn seconds(time: Micros) -> String {
     format!("{}Z", &text[..text.len() - ".000000Z".len()])
 }
 
-/// Returns the first twelve characters of a digest.
-pub fn start_of(digest: &str) -> String {
-    digest.chars().take(12).collect()
-}
-
 /// Formats any JSON value: text as it is, a missing value as a dash.
 pub fn cell(value: &Value) -> String {
     match value {

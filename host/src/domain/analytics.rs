@@ -108,9 +108,9 @@ pub fn add(to: &mut Counts, counts: &Counts, sign: i64) {
 /// A quarter of an hour, counted from 1970-01-01T00:00Z. The local days of all zones have
 /// begun with one since 1973.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot(pub i32);
+pub struct TimeSlot(pub i32);
 
-impl Slot {
+impl TimeSlot {
     const MICROS: i64 = 15 * 60 * 1_000_000;
     /// Less than every slot in which something begins.
     pub const BEGINNING: Self = Self(i32::MIN);
@@ -140,13 +140,13 @@ pub const SOURCE_CHARACTERS: usize = 255;
 /// The dimensions of a count. An empty source counts as none, and a long one is cut
 /// ([`source`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
+pub struct CountKey {
     pub agent_type: Option<String>,
     pub agent: Option<AgentId>,
     pub source: Option<String>,
 }
 
-impl Key {
+impl CountKey {
     /// Creates a key. An empty text and the agent 0 count as none, and a long source is cut.
     pub fn new(agent_type: Option<String>, agent: Option<i64>, source: Option<String>) -> Self {
         let some = |text: Option<String>| text.filter(|text| !text.is_empty());
@@ -256,16 +256,16 @@ mod tests {
         let long = "é".repeat(SOURCE_CHARACTERS);
         assert_eq!(source(long.clone()), long);
         assert_eq!(source(format!("{long}é")), long);
-        let key = Key::new(None, None, Some(format!("{long} and more")));
+        let key = CountKey::new(None, None, Some(format!("{long} and more")));
         assert_eq!(key.source, Some(long));
     }
 
     #[test]
     fn an_instant_is_in_its_quarter_of_an_hour() {
-        assert_eq!(Slot::containing(Micros(-1)), Slot(-1));
-        assert_eq!(Slot::containing(Micros(Slot::MICROS)), Slot(1));
-        assert_eq!(Slot::from(Micros(1)), Slot(1));
-        assert_eq!(Slot::from(Micros(0)), Slot(0));
-        assert_eq!(Slot(3).start(), Micros(3 * Slot::MICROS));
+        assert_eq!(TimeSlot::containing(Micros(-1)), TimeSlot(-1));
+        assert_eq!(TimeSlot::containing(Micros(TimeSlot::MICROS)), TimeSlot(1));
+        assert_eq!(TimeSlot::from(Micros(1)), TimeSlot(1));
+        assert_eq!(TimeSlot::from(Micros(0)), TimeSlot(0));
+        assert_eq!(TimeSlot(3).start(), Micros(3 * TimeSlot::MICROS));
     }
 }

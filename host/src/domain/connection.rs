@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::exchange::SenderCheck;
 use super::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
-use super::time::Micros;
+use super::time::{Micros, span};
 use super::workspace::AgentKind;
 
 /// The route name that stands for a whole account: all channels that name the same account
@@ -119,23 +119,18 @@ pub struct Settings {
 impl Settings {
     /// Returns the time without an answer after which a conversation becomes `no_response`.
     pub fn unanswered_after(&self) -> Duration {
-        span(self.unanswered_seconds)
+        span(self.unanswered_seconds, 1)
     }
 
     /// Returns the time without a message after which a conversation closes.
     pub fn idle_after(&self) -> Duration {
-        span(self.idle_seconds)
+        span(self.idle_seconds, 1)
     }
 
     /// Returns the time after which a message that could not be sent is given up.
     pub fn kept_for(&self) -> Duration {
-        span(self.kept_seconds)
+        span(self.kept_seconds, 1)
     }
-}
-
-/// Returns so many seconds; a negative number, which no file may have, is none.
-fn span(seconds: i64) -> Duration {
-    Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
 }
 
 impl Default for Settings {

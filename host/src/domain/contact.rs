@@ -1,6 +1,7 @@
 //! The person of a lead, and the keys by which two leads belong to the same person.
 
 use super::phone::{self, Phone};
+use super::word::words;
 
 /// The deal's property with the `name`, `phones` and `emails` that its lead gave. An
 /// existing contact keeps its own values.
@@ -8,6 +9,15 @@ pub const SAID: &str = "contact";
 
 /// Bound of an e-mail address, in characters.
 pub const EMAIL_CHARACTERS: usize = 254;
+
+words! {
+    /// The kind of key by which a contact was found.
+    FoundBy: "the key of a contact" {
+        Id = "id",
+        Phone = "phone",
+        Email = "email",
+    }
+}
 
 /// Returns the match keys of a contact, strongest first: phones, then e-mail addresses.
 pub fn keys(phones: &[Phone], emails: &[String]) -> Vec<String> {

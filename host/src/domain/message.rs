@@ -75,7 +75,7 @@ pub fn kind_of(text: &str) -> &'static str {
 /// is beside them, and gives way to delivered and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum MessageState {
     /// To be sent later.
     Waiting,
     /// The call is in progress.
@@ -91,7 +91,7 @@ pub enum State {
     Received,
 }
 
-impl State {
+impl MessageState {
     pub const ALL: [Self; 9] = [
         Self::Waiting,
         Self::Sending,
@@ -131,7 +131,7 @@ impl State {
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
     /// The message's state.
-    #[schema(value_type = State)]
+    #[schema(value_type = MessageState)]
     pub status: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted_at: Option<Micros>,
@@ -237,13 +237,13 @@ impl Progress {
     }
 
     /// Returns the resulting state; `None` if no status was merged yet.
-    pub fn state(&self) -> Option<State> {
+    pub fn state(&self) -> Option<MessageState> {
         [
-            (self.read_at, State::Read),
-            (self.delivered_at, State::Delivered),
-            (self.failed_at, State::Failed),
-            (self.sent_at, State::Sent),
-            (self.accepted_at, State::Accepted),
+            (self.read_at, MessageState::Read),
+            (self.delivered_at, MessageState::Delivered),
+            (self.failed_at, MessageState::Failed),
+            (self.sent_at, MessageState::Sent),
+            (self.accepted_at, MessageState::Accepted),
         ]
         .into_iter()
         .find_map(|(at, state)| at.and(Some(state)))
@@ -307,13 +307,13 @@ mod tests {
     use super::*;
     use crate::domain::channel::Category;
 
-    fn at(state: State, seconds: i64) -> Progress {
+    fn at(state: MessageState, seconds: i64) -> Progress {
         let mut progress = Progress::default();
         let field = match state {
-            State::Accepted => &mut progress.accepted_at,
-            State::Sent => &mut progress.sent_at,
-            State::Delivered => &mut progress.delivered_at,
-            State::Read => &mut progress.read_at,
+            MessageState::Accepted => &mut progress.accepted_at,
+            MessageState::Sent => &mut progress.sent_at,
+            MessageState::Delivered => &mut progress.delivered_at,
+            MessageState::Read => &mut progress.read_at,
             _ => &mut progress.failed_at,
         };
         *field = Some(Micros(0).plus_seconds(seconds));
@@ -352,24 +352,33 @@ mod tests {
 
     #[test]
     fn the_furthest_state_counts_and_failed_gives_way_to_delivered() {
-        let check = |states: &[State], expect| {
+        let check = |states: &[MessageState], expect| {
             let parts: Vec<_> = states.iter().map(|state| at(*state, 1)).collect();
             assert_eq!(merged(&parts).state(), expect, "{states:?}");
         };
         check(&[], None);
-        check(&[State::Sent, State::Accepted], Some(State::Sent));
-        check(&[State::Failed, State::Sent], Some(State::Failed));
-        check(&[State::Failed, State::Delivered], Some(State::Delivered));
-        check(&[State::Read], Some(State::Read));
+        check(
+            &[MessageState::Sent, MessageState::Accepted],
+            Some(MessageState::Sent),
+        );
+        check(
+            &[MessageState::Failed, MessageState::Sent],
+            Some(MessageState::Failed),
+        );
+        check(
+            &[MessageState::Failed, MessageState::Delivered],
+            Some(MessageState::Delivered),
+        );
+        check(&[MessageState::Read], Some(MessageState::Read));
     }
 
     #[test]
     fn a_message_that_was_read_counts_as_delivered_by_then() {
-        let read = merged(&[at(State::Read, 5)]);
+        let read = merged(&[at(MessageState::Read, 5)]);
         assert_eq!(read.delivered_at, read.read_at);
-        let both = merged(&[at(State::Read, 5), at(State::Delivered, 9)]);
+        let both = merged(&[at(MessageState::Read, 5), at(MessageState::Delivered, 9)]);
         assert_eq!(both, read);
-        let earlier = merged(&[at(State::Delivered, 3), at(State::Read, 5)]);
+        let earlier = merged(&[at(MessageState::Delivered, 3), at(MessageState::Read, 5)]);
         assert_eq!(earlier.delivered_at, Some(Micros(3_000_000)));
     }
 
@@ -381,9 +390,9 @@ mod tests {
             Progress::failed(Micros(0).plus_seconds(seconds), error(code, details))
         };
         let parts = [
-            at(State::Sent, 2),
-            at(State::Delivered, 4),
-            at(State::Read, 3),
+            at(MessageState::Sent, 2),
+            at(MessageState::Delivered, 4),
+            at(MessageState::Read, 3),
             failed(6, "131026", "no such person"),
             failed(5, "131026", ""),
             failed(7, "131000", "try again"),

@@ -10,6 +10,7 @@ pub mod conversation;
 pub mod cursor;
 pub mod deal;
 pub mod delivery;
+pub mod difference;
 pub mod exchange;
 pub mod hex;
 pub mod id;

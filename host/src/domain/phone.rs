@@ -28,6 +28,13 @@ pub struct Phone {
     pub match_key: Option<String>,
 }
 
+impl Phone {
+    /// Returns the number in E.164, or the source's text if it is not a possible number.
+    pub fn best(&self) -> &str {
+        self.e164.as_deref().unwrap_or(&self.raw)
+    }
+}
+
 /// Reads a phone. The region (ISO 3166 alpha-2, in any case) applies to numbers without a
 /// country code; if the region does not exist, only numbers with a country code are read.
 /// Never panics, and reads no more than the first few dozen characters.

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use super::exchange::{HttpRequest, HttpResponse, Pairs, Problem, Reply, SlotFunction};
 use super::hex;
 use super::lead::Lead;
+use super::word::words;
 
 /// The SHA-256 of a component's bytes, in lower-case hex: the identity of a version.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
@@ -16,6 +17,10 @@ use super::lead::Lead;
 pub struct Digest(pub String);
 
 impl Digest {
+    /// The least number of characters of a beginning that may stand for the digest. Two versions
+    /// may well share fewer.
+    pub const SHORTEST: usize = 8;
+
     /// Computes the digest of a component's bytes.
     pub fn compute(bytes: &[u8]) -> Self {
         use sha2::Digest as _;
@@ -75,6 +80,22 @@ impl PluginKind {
             "adapter" => Some(Self::Adapter),
             _ => None,
         }
+    }
+}
+
+words! {
+    /// The functions of a plugin whose failures are counted together. Reading the answer to a
+    /// call that was made, and templates, are not among them, because skipping those calls gains
+    /// nothing.
+    CircuitFunction: "the function" {
+        Checks = "sender-checks",
+        Handshake = "handshake",
+        /// Converting a delivery, reading a webhook.
+        Delivery = "deliveries",
+        /// Completing a fetch.
+        Fetch = "fetches",
+        /// Making the request that sends a message.
+        Send = "sends",
     }
 }
 

@@ -23,6 +23,13 @@ pub fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
 }
 
+/// Returns this many times a number of seconds. A negative number, which no configuration and no
+/// file may have, counts as none.
+pub fn span(many: i64, seconds: u64) -> Duration {
+    let many = u64::try_from(many).unwrap_or(0);
+    Duration::from_secs(many.saturating_mul(seconds))
+}
+
 /// Returns the seconds of a span, rounded up.
 pub fn whole_seconds(span: Duration) -> u64 {
     span.as_secs()

@@ -40,7 +40,16 @@ macro_rules! words {
     ) => {
         $(#[$about])*
         #[derive(
-            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+            Clone,
+            Copy,
+            Debug,
+            PartialEq,
+            Eq,
+            PartialOrd,
+            Ord,
+            Hash,
+            serde::Serialize,
+            serde::Deserialize,
         )]
         pub enum $name {
             $($(#[$about_one])* #[serde(rename = $word $(, alias = $alias)*)] $one,)+

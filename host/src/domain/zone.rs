@@ -18,7 +18,7 @@ use super::time::Micros;
 /// Microseconds of 24 hours.
 const DAY: i64 = 24 * 3_600 * 1_000_000;
 
-/// The zone of analytics if the request names none.
+/// The zone of a workspace whose file names none, and of analytics if the request names none.
 pub const DEFAULT: &str = "America/Sao_Paulo";
 
 static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);

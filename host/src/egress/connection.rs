@@ -17,7 +17,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::EgressError;
 use super::message::Message;
-use super::target::Target;
+use super::target::AllowedTarget;
 use crate::domain::exchange::HttpResponse;
 use crate::limits;
 
@@ -54,7 +54,7 @@ impl Connection {
     /// Returns [`EgressError::Unreachable`] if no connection could be opened in time, and
     /// [`EgressError::Malformed`] if the host name is not valid for TLS.
     pub async fn open(
-        target: &Target,
+        target: &AllowedTarget,
         addresses: &[SocketAddr],
         tls: &TlsConnector,
     ) -> Result<Self, EgressError> {
@@ -65,7 +65,7 @@ impl Connection {
     }
 
     async fn open_patiently(
-        target: &Target,
+        target: &AllowedTarget,
         addresses: &[SocketAddr],
         tls: &TlsConnector,
     ) -> Result<Self, EgressError> {
@@ -81,7 +81,7 @@ impl Connection {
             })?;
             match tls.connect(name, stream).await {
                 Ok(stream) => Self::over(stream).await,
-                Err(error) => Err(told(&error)),
+                Err(error) => Err(error_chain(&error)),
             }
         } else {
             Self::over(stream).await
@@ -95,7 +95,7 @@ impl Connection {
     {
         let (sender, connection) = handshake(TokioIo::new(stream))
             .await
-            .map_err(|error| told(&error))?;
+            .map_err(|error| error_chain(&error))?;
         let driver = tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::trace!(%error, "outgoing connection ended");
@@ -130,7 +130,7 @@ impl Connection {
             .try_send_request(message)
             .await
             .map_err(|mut error| {
-                let reason = told(error.error());
+                let reason = error_chain(error.error());
                 match error.take_message() {
                     Some(message) => Broken::Unsent {
                         message: Box::new(message),
@@ -160,7 +160,7 @@ async fn read(response: http::Response<Incoming>) -> Result<HttpResponse, String
     let body = Limited::new(body, limits::FETCH_ANSWER_BYTES)
         .collect()
         .await
-        .map_err(|error| told(&*error))?
+        .map_err(|error| error_chain(&*error))?
         .to_bytes()
         .to_vec();
     Ok(HttpResponse {
@@ -184,7 +184,7 @@ async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, String> {
 }
 
 /// Formats an error with its causes.
-fn told(error: &(dyn std::error::Error + 'static)) -> String {
+fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

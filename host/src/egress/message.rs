@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::EgressError;
 use super::slots::{compose, verbatim};
-use super::target::Target;
+use super::target::AllowedTarget;
 use crate::domain::exchange::{HttpRequest, Segment};
 use crate::seal::Secrets;
 
@@ -20,7 +20,7 @@ pub type Message = http::Request<Full<Bytes>>;
 /// [`EgressError::Slot`] if a slot cannot be filled.
 pub fn compose_message(
     request: &HttpRequest,
-    target: &Target,
+    target: &AllowedTarget,
     secrets: &Secrets,
 ) -> Result<Message, EgressError> {
     let malformed = |what: &str| EgressError::Malformed(what.to_owned());

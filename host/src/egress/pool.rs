@@ -17,7 +17,7 @@ use crate::limits;
 pub struct Pool {
     kept_for: Duration,
     calls: Arc<Semaphore>,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     opened: AtomicU64,
     reused: AtomicU64,
 }
@@ -34,7 +34,7 @@ pub struct Connections {
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     places: HashMap<FarEnd, Far>,
     kept: usize,
     /// A task closes connections that were idle for too long. It ends when none are left.
@@ -44,10 +44,10 @@ struct State {
 /// The state of one far end.
 struct Far {
     calls: Arc<Semaphore>,
-    kept: Vec<Kept>,
+    kept: Vec<IdleConnection>,
 }
 
-struct Kept {
+struct IdleConnection {
     connection: Connection,
     until: Instant,
 }
@@ -66,7 +66,7 @@ impl Pool {
 
     /// Waits until the limits allow one more call. Callers that wait for one far end do not
     /// block calls to others.
-    pub async fn slot(self: &Arc<Self>, place: &FarEnd) -> Slot {
+    pub async fn permit(self: &Arc<Self>, place: &FarEnd) -> CallPermit {
         let calls = {
             let mut state = self.lock();
             if !state.is_swept {
@@ -82,7 +82,7 @@ impl Pool {
         const NEVER_CLOSED: &str = "these semaphores are never closed";
         let of_place = calls.acquire_owned().await.expect(NEVER_CLOSED);
         let of_all = Arc::clone(&self.calls).acquire_owned().await;
-        Slot {
+        CallPermit {
             pool: Arc::clone(self),
             place: place.clone(),
             _of_place: of_place,
@@ -137,20 +137,20 @@ impl Pool {
         kept.filter(|kept| !kept.is_over(now)).count()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Permission to make one call.
-pub struct Slot {
+pub struct CallPermit {
     pool: Arc<Pool>,
     place: FarEnd,
     _of_place: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
 }
 
-impl Slot {
+impl CallPermit {
     /// Takes the connection that was used last, unless it is closed or too old by now.
     pub fn kept(&self) -> Option<Connection> {
         let mut useless = Vec::new();
@@ -170,7 +170,7 @@ impl Slot {
 
     /// Keeps a connection for the next call if there is room for it.
     pub fn keep(&self, connection: Connection, kept_for: Duration) {
-        let kept = Kept {
+        let kept = IdleConnection {
             connection,
             until: Instant::now() + kept_for,
         };
@@ -188,7 +188,7 @@ impl Slot {
     }
 }
 
-impl Kept {
+impl IdleConnection {
     fn is_over(&self, now: Instant) -> bool {
         self.until <= now || self.connection.is_over(now)
     }

@@ -9,7 +9,7 @@ use crate::domain::connection::AllowedHost;
 use crate::domain::exchange::HttpRequest;
 
 /// The target of a request that passed the allow-list.
-pub struct Target {
+pub struct AllowedTarget {
     pub place: FarEnd,
     /// As the plugin wrote it.
     pub authority: String,
@@ -25,13 +25,13 @@ pub struct FarEnd {
     pub private: bool,
 }
 
-impl Target {
+impl AllowedTarget {
     /// Checks the request against the allow-list.
     ///
     /// # Errors
     /// Returns [`EgressError::NotAllowed`] if no entry matches, and
     /// [`EgressError::Malformed`] if the scheme or the authority is not valid.
-    pub fn allowed(request: &HttpRequest, allow: &[AllowedHost]) -> Result<Self, EgressError> {
+    pub fn check(request: &HttpRequest, allow: &[AllowedHost]) -> Result<Self, EgressError> {
         let scheme = request.scheme.to_ascii_lowercase();
         let not_allowed = || EgressError::NotAllowed {
             scheme: scheme.clone(),
@@ -260,18 +260,18 @@ mod tests {
             private: false,
         }];
         assert!(matches!(
-            Target::allowed(&request, &allow),
+            AllowedTarget::check(&request, &allow),
             Err(EgressError::NotAllowed { .. })
         ));
         let good = HttpRequest {
             authority: "GRAPH.example.com:443".into(),
             ..request.clone()
         };
-        assert!(Target::allowed(&good, &allow).is_ok());
+        assert!(AllowedTarget::check(&good, &allow).is_ok());
         let plain = HttpRequest {
             scheme: "http".into(),
             ..good
         };
-        assert!(Target::allowed(&plain, &allow).is_err());
+        assert!(AllowedTarget::check(&plain, &allow).is_err());
     }
 }

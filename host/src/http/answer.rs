@@ -4,7 +4,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
@@ -58,7 +58,7 @@ pub async fn answer(
         Surface::Gateway | Surface::Data | Surface::Both => &http.bodies,
     };
     // A body that is still arriving after the answer keeps its connection busy.
-    let busy = (!incoming.is_end_stream()).then(|| progress.part());
+    let busy = (!incoming.is_end_stream()).then(|| progress.busy_guard());
     let body = Unread::new(&head, incoming, budget.share(peer), busy);
     let id = RequestId::from_headers(&head.headers, http.core.clock.now());
     let path = route::plain(head.uri.path());
@@ -214,9 +214,9 @@ async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
     }
     let mut longest = server.answer_time();
     if matches!(route, Route::Admin(_)) {
-        // Operators wait while a component is compiled and tried.
+        // Operators wait while a component is compiled, tried and verified.
         let plugins = &call.http.core.config.plugins;
-        longest += Duration::from_secs(plugins.compile_seconds + plugins.trial_seconds);
+        longest += plugins.compile_time() + plugins.trial_time() + limits::VERIFY_LONGEST;
     }
     let body_in_time = tokio::time::timeout(server.body_time(), body.is_done());
     let time_is_up = async {

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::budget::{Share, Short};
 use super::error::ApiError;
-use super::io::Part;
+use super::io::BusyGuard;
 use crate::domain::id::ConnectionId;
 use crate::http::state::Http;
 use crate::limits;
@@ -51,12 +51,12 @@ pub struct Unread {
 /// A body in transit. It keeps its connection busy.
 struct Coming {
     body: Incoming,
-    _busy: Option<Part>,
+    _busy: Option<BusyGuard>,
 }
 
 impl Unread {
     /// `busy` keeps the connection from counting as idle while the body arrives.
-    pub fn new(head: &Parts, incoming: Incoming, share: Share, busy: Option<Part>) -> Self {
+    pub fn new(head: &Parts, incoming: Incoming, share: Share, busy: Option<BusyGuard>) -> Self {
         let announced = head
             .headers
             .get(CONTENT_LENGTH)

@@ -17,7 +17,7 @@ use crate::memory;
 
 pub struct Budget {
     bounds: Bounds,
-    held: Mutex<Held>,
+    held: Mutex<BytesInFlight>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ struct Bounds {
 }
 
 #[derive(Default)]
-struct Held {
+struct BytesInFlight {
     all: usize,
     peers: HashMap<IpAddr, usize>,
     connections: HashMap<ConnectionId, usize>,
@@ -91,7 +91,7 @@ impl Budget {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, BytesInFlight> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -146,7 +146,7 @@ impl Share {
     /// [`Short`] names the bound that leaves no room.
     pub fn keep(mut self, answer: Bytes) -> Result<Bytes, Short> {
         self.take_for_answer(answer.len())?;
-        Ok(Bytes::from_owner(Kept {
+        Ok(Bytes::from_owner(BudgetedAnswer {
             answer,
             _share: self,
         }))
@@ -201,12 +201,12 @@ impl Share {
 }
 
 /// An answer and the room that it takes.
-struct Kept {
+struct BudgetedAnswer {
     answer: Bytes,
     _share: Share,
 }
 
-impl AsRef<[u8]> for Kept {
+impl AsRef<[u8]> for BudgetedAnswer {
     fn as_ref(&self) -> &[u8] {
         &self.answer
     }

@@ -33,13 +33,13 @@ pub struct Crowd {
 #[derive(Default)]
 struct Places {
     next: u64,
-    taken: HashMap<u64, Taken>,
+    taken: HashMap<u64, SeatedConnection>,
     of_one: HashMap<IpAddr, usize>,
     /// Without the connections that were asked to close.
     count: usize,
 }
 
-struct Taken {
+struct SeatedConnection {
     peer: IpAddr,
     progress: Progress,
     go: Arc<Notify>,
@@ -120,7 +120,7 @@ impl Crowd {
         let number = places.next;
         places.next += 1;
         let go = Arc::new(Notify::new());
-        let taken = Taken {
+        let taken = SeatedConnection {
             peer,
             progress: progress.clone(),
             go: Arc::clone(&go),
@@ -157,7 +157,7 @@ impl Places {
     }
 
     /// Asks a few of the connections that have been idle longest to close. Returns how many.
-    fn send_away(&mut self, bound: usize, among: impl Fn(&Taken) -> bool) -> usize {
+    fn send_away(&mut self, bound: usize, among: impl Fn(&SeatedConnection) -> bool) -> usize {
         let mut idle: Vec<(u64, u64)> = self
             .taken
             .iter()
@@ -183,7 +183,7 @@ impl Places {
 
 impl Seat {
     /// Returns when this connection has to close.
-    pub async fn told_to_go(&self) {
+    pub async fn asked_to_close(&self) {
         self.go.notified().await;
     }
 
@@ -224,7 +224,7 @@ mod tests {
     /// Returns the progress of an idle connection.
     fn idle() -> Progress {
         let progress = Progress::new();
-        progress.is_heard();
+        progress.mark_received();
         progress
     }
 
@@ -244,8 +244,12 @@ mod tests {
         // The first one is the younger one by now.
         let (_third, gone) = enter(&crowd, 3, &idle()).await;
         assert_eq!(gone, 1);
-        second.told_to_go().await;
-        assert!(timeout(Duration::ZERO, first.told_to_go()).await.is_err());
+        second.asked_to_close().await;
+        assert!(
+            timeout(Duration::ZERO, first.asked_to_close())
+                .await
+                .is_err()
+        );
     }
 
     #[tokio::test]
@@ -285,7 +289,7 @@ mod tests {
         let (first, _) = enter(&crowd, 2, &idle()).await;
         let (_second, gone) = enter(&crowd, 2, &idle()).await;
         assert_eq!(gone, 1);
-        first.told_to_go().await;
+        first.asked_to_close().await;
         first.stay();
         drop(first);
         assert_eq!(crowd.places().count, 2);

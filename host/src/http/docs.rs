@@ -13,7 +13,7 @@ use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderValue, R
 
 use crate::http::call::Call;
 use crate::http::conditional;
-use crate::http::encoding::Kept;
+use crate::http::encoding::PrecompressedText;
 use crate::http::openapi;
 use crate::http::reply::{self, Reply};
 use crate::http::route::{DocsFile, Surface};
@@ -23,14 +23,9 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 /// Returns the OpenAPI document of the call's surface, or 304 if the client's copy is current.
 pub fn document(call: &Call<'_>) -> Reply {
-    static KEPT: [OnceLock<Asset>; 4] = [const { OnceLock::new() }; 4];
-    let place = match call.surface {
-        Surface::Gateway => 0,
-        Surface::Data => 1,
-        Surface::Both => 2,
-        Surface::Admin => 3,
-    };
-    let asset = KEPT[place].get_or_init(|| {
+    static KEPT: [OnceLock<Asset>; Surface::ALL.len()] =
+        [const { OnceLock::new() }; Surface::ALL.len()];
+    let asset = KEPT[call.surface.place()].get_or_init(|| {
         let text = openapi::text(call.surface);
         Asset::new(reply::JSON, text)
     });
@@ -39,13 +34,12 @@ pub fn document(call: &Call<'_>) -> Reply {
 
 /// Returns a file of the page that shows the document, with a content security policy.
 pub fn page(call: &Call<'_>, file: DocsFile) -> Reply {
-    static KEPT: [OnceLock<Asset>; 3] = [const { OnceLock::new() }; 3];
+    static KEPT: [OnceLock<Asset>; 4] = [const { OnceLock::new() }; 4];
     let (place, content_type, text) = match file {
-        DocsFile::Text => (
-            0,
-            "text/html; charset=utf-8",
-            include_str!("docs/page.html"),
-        ),
+        DocsFile::Text if call.surface == Surface::Admin => {
+            (3, "text/html; charset=utf-8", admin_page())
+        }
+        DocsFile::Text => (0, "text/html; charset=utf-8", PAGE),
         DocsFile::Script => (
             1,
             "text/javascript; charset=utf-8",
@@ -61,10 +55,18 @@ pub fn page(call: &Call<'_>, file: DocsFile) -> Reply {
     reply
 }
 
+const PAGE: &str = include_str!("docs/page.html");
+
+/// Returns the page with the title of the admin API.
+fn admin_page() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| PAGE.replace("Leadhost API", "Leadhost admin API"))
+}
+
 struct Asset {
     content_type: &'static str,
     tag: HeaderValue,
-    kept: Kept,
+    kept: PrecompressedText,
 }
 
 impl Asset {
@@ -72,7 +74,7 @@ impl Asset {
         Self {
             content_type,
             tag: conditional::tag(text.as_bytes()),
-            kept: Kept::new(text.as_bytes()),
+            kept: PrecompressedText::new(text.as_bytes()),
         }
     }
 

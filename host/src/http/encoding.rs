@@ -32,13 +32,13 @@ impl Coding {
 }
 
 /// A constant text, compressed once for all clients.
-pub struct Kept {
+pub struct PrecompressedText {
     plain: Bytes,
     zstd: Option<Bytes>,
     gzip: Option<Bytes>,
 }
 
-impl Kept {
+impl PrecompressedText {
     /// Compresses the text once with each coding, unless it is too short to be worth it.
     pub fn new(plain: &'static [u8]) -> Self {
         let is_worth_it = plain.len() > limits::COMPRESS_FROM_BYTES;

@@ -449,19 +449,19 @@ impl std::fmt::Display for Chain<'_> {
 }
 
 /// Rate-limits a log line that many requests would write at once, and counts the omitted lines.
-struct Told {
+struct LogRateLimit {
     every: Duration,
     last: Mutex<Option<(Instant, u64)>>,
 }
 
 /// A full disk refuses every request until it has room again.
-static FULL: Told = Told::every(Duration::from_secs(60));
+static FULL: LogRateLimit = LogRateLimit::every(Duration::from_secs(60));
 
 /// Under load, processor time is spent on accepted requests rather than on the log.
-static BUSY: Told = Told::every(Duration::from_secs(1));
-static SHED: Told = Told::every(Duration::from_secs(1));
+static BUSY: LogRateLimit = LogRateLimit::every(Duration::from_secs(1));
+static SHED: LogRateLimit = LogRateLimit::every(Duration::from_secs(1));
 
-impl Told {
+impl LogRateLimit {
     const fn every(every: Duration) -> Self {
         Self {
             every,

@@ -74,7 +74,7 @@ impl Pull {
     ///
     /// [`ApiError::BadRequest`] if the cursor is malformed, of another workspace or feed, or from
     /// before a restore.
-    pub fn of_cursor(
+    pub fn from_cursor(
         query: &Query<'_>,
         caller: &WorkspaceCaller,
         store: &dyn Store,

@@ -55,7 +55,7 @@ where
     let service = service_fn(|request| {
         // Each request is a task of its own.
         let (http, progress) = (Arc::clone(http), progress.clone());
-        let part = progress.part();
+        let part = progress.busy_guard();
         async move {
             let request = named(request);
             let reply = answer(&http, surface, peer, &progress, Client::default(), request).await;

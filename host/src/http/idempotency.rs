@@ -5,7 +5,7 @@
 
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::auth::PartnerCaller;
@@ -19,9 +19,9 @@ use crate::store::{IdempotencyClaim, IdempotencyKey, StoredAnswer};
 const HEADER: &str = "idempotency-key";
 
 /// The key of a request.
-pub struct Key(String);
+pub struct IdempotencyHeader(String);
 
-impl Key {
+impl IdempotencyHeader {
     /// Returns the request's key, or `None` if it has none.
     ///
     /// # Errors
@@ -89,15 +89,18 @@ pub fn reused() -> ApiError {
 /// # Errors
 ///
 /// [`ApiError::Internal`] if the stored status is not one of HTTP.
-pub fn as_told(call: &Call<'_>, answer: StoredAnswer, replayed: bool) -> Result<Reply, ApiError> {
-    let answer = if answer.is_erased() { erased() } else { answer };
+pub fn stored_reply(
+    call: &Call<'_>,
+    answer: StoredAnswer,
+    replayed: bool,
+) -> Result<Reply, ApiError> {
     let status = StatusCode::from_u16(answer.status).map_err(ApiError::internal)?;
     let mut reply = if status.is_success() {
         reply::bytes_of(status, reply::JSON, answer.body)
     } else {
         call.refuse(&ApiError::Refused {
             status,
-            message: message_of(&answer.body),
+            message: message_of(&answer),
         })
     };
     let headers = reply.headers_mut();
@@ -113,19 +116,12 @@ pub fn as_told(call: &Call<'_>, answer: StoredAnswer, replayed: bool) -> Result<
     Ok(reply)
 }
 
-/// Words the answer to the repeat of a request about an erased person.
-fn erased() -> StoredAnswer {
-    let message = "The person whom this request was about has been erased.";
-    StoredAnswer {
-        status: StatusCode::BAD_REQUEST.as_u16(),
-        headers: Vec::new(),
-        body: json!({ "message": message }).to_string(),
+/// Returns the message of a stored refusal, or of the repeat of a request about an erased person.
+fn message_of(answer: &StoredAnswer) -> String {
+    if answer.is_erased() {
+        return "The person whom this request was about has been erased.".to_owned();
     }
-}
-
-/// Returns the message of a stored refusal.
-fn message_of(body: &str) -> String {
-    let value: Option<Value> = serde_json::from_str(body).ok();
+    let value: Option<Value> = serde_json::from_str(&answer.body).ok();
     let message = value.as_ref().and_then(|value| value["message"].as_str());
     message.unwrap_or("The message was refused.").to_owned()
 }
@@ -165,21 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn an_erased_answer_is_a_refusal_without_names() {
-        let answer = erased();
-        assert_eq!((answer.status, answer.headers.len()), (400, 0));
-        assert!(message_of(&answer.body).contains("has been erased"));
-        let stored = StoredAnswer {
-            status: 0,
+    fn a_stored_refusal_keeps_its_message_and_an_erased_one_says_so() {
+        let refusal = |body: &str| StoredAnswer {
+            status: 400,
             headers: Vec::new(),
-            body: String::new(),
+            body: body.to_owned(),
         };
-        assert!(stored.is_erased() && !answer.is_erased());
-    }
-
-    #[test]
-    fn a_stored_refusal_keeps_its_message() {
-        assert_eq!(message_of(&json!({"message": "No."}).to_string()), "No.");
-        assert_eq!(message_of("{}"), "The message was refused.");
+        assert_eq!(message_of(&refusal(r#"{"message":"No."}"#)), "No.");
+        assert_eq!(message_of(&refusal("{}")), "The message was refused.");
+        assert!(message_of(&refusal("")).contains("has been erased"));
     }
 }

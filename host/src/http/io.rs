@@ -36,7 +36,7 @@ pub struct Progress(Arc<Stand>);
 #[derive(Debug)]
 struct Stand {
     /// Everything that had arrived when the connection was accepted has been read.
-    heard: AtomicBool,
+    received: AtomicBool,
     /// The phase while the connection is not busy.
     phase: AtomicU8,
     /// The parts of requests in progress that make it busy: an answer being made, a body
@@ -49,9 +49,9 @@ struct Stand {
 
 /// Keeps a connection busy until it is dropped.
 #[derive(Debug)]
-pub struct Part(Progress);
+pub struct BusyGuard(Progress);
 
-impl Drop for Part {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.request_ends();
     }
@@ -61,7 +61,7 @@ impl Progress {
     /// Returns the progress of a new connection, which has received no request yet.
     pub fn new() -> Self {
         Self(Arc::new(Stand {
-            heard: AtomicBool::new(false),
+            received: AtomicBool::new(false),
             phase: AtomicU8::new(HEAD),
             parts: AtomicU32::new(0),
             moved: AtomicU64::new(now()),
@@ -82,21 +82,21 @@ impl Progress {
     }
 
     /// Adds a part to the request that has begun.
-    pub fn part(&self) -> Part {
+    pub fn busy_guard(&self) -> BusyGuard {
         self.request_begins();
-        Part(self.clone())
+        BusyGuard(self.clone())
     }
 
     /// Marks everything that the client had sent when it was accepted as read. From now on, a
     /// connection without a request idles.
-    pub fn is_heard(&self) {
-        self.0.heard.store(true, Ordering::Relaxed);
+    pub fn mark_received(&self) {
+        self.0.received.store(true, Ordering::Relaxed);
     }
 
     /// Returns since when no request is being served, or `None` if one is. An unfinished head
     /// does not count as a request.
     pub fn idle_since(&self) -> Option<u64> {
-        let idles = self.0.heard.load(Ordering::Relaxed) && self.phase() != BUSY;
+        let idles = self.0.received.load(Ordering::Relaxed) && self.phase() != BUSY;
         idles.then(|| self.0.moved.load(Ordering::Relaxed))
     }
 

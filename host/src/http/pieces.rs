@@ -6,7 +6,7 @@ use hyper::body::Bytes;
 use super::payload::Payload;
 use crate::limits;
 
-pub struct Pieces<T> {
+pub struct StreamedList<T> {
     bytes: usize,
     begin: &'static [u8],
     between: u8,
@@ -23,7 +23,7 @@ pub struct Around {
     pub end: Vec<u8>,
 }
 
-impl<T: Send + 'static> Pieces<T> {
+impl<T: Send + 'static> StreamedList<T> {
     /// `length` returns how many bytes `write` adds for an item.
     pub fn new(
         around: Around,
@@ -53,7 +53,7 @@ impl<T: Send + 'static> Pieces<T> {
     }
 }
 
-impl<T> Iterator for Pieces<T> {
+impl<T> Iterator for StreamedList<T> {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {

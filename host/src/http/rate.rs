@@ -12,7 +12,7 @@ use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 
 use crate::domain::id::WorkspaceId;
-use crate::domain::time::{Micros, micros};
+use crate::domain::time::{Micros, micros, whole_seconds};
 use crate::limits;
 use crate::store::{Debt, Price, Store, StoreError};
 
@@ -116,7 +116,7 @@ fn quota(limit: u32, price: Price, debt: Debt) -> Quota {
 
 /// Converts to whole seconds, rounded up.
 fn seconds(micros: i64) -> u64 {
-    u64::try_from(micros).unwrap_or(0).div_ceil(1_000_000)
+    whole_seconds(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
 }
 
 impl Quota {

@@ -188,11 +188,11 @@ impl Door<'_> {
             if once_more(end.as_mut()).await.is_some() {
                 return;
             }
-            connection.progress.is_heard();
+            connection.progress.mark_received();
             loop {
                 tokio::select! {
                     () = &mut end => return,
-                    () = place.told_to_go() => {
+                    () = place.asked_to_close() => {
                         if once_more(end.as_mut()).await.is_some() || connection.progress.idle_since().is_some() {
                             return;
                         }

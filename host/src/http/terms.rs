@@ -12,13 +12,13 @@ pub fn word() -> Value {
 
 /// A text of at most `most` characters.
 pub fn text(most: usize, description: &str) -> Value {
-    told(json!({"type": "string", "maxLength": most}), description)
+    with_description(json!({"type": "string", "maxLength": most}), description)
 }
 
 /// A text of 1 to `most` characters.
 pub fn filled(most: usize, description: &str) -> Value {
     let own = json!({"type": "string", "minLength": 1, "maxLength": most});
-    told(own, description)
+    with_description(own, description)
 }
 
 /// The same, if it is more than blanks.
@@ -33,7 +33,7 @@ pub fn trimmed(most: usize, description: &str) -> Value {
 
 /// A text that matches the expression.
 pub fn pattern(expression: &str, description: &str) -> Value {
-    told(
+    with_description(
         json!({"type": "string", "pattern": expression}),
         description,
     )
@@ -41,13 +41,13 @@ pub fn pattern(expression: &str, description: &str) -> Value {
 
 /// A text that is one of the words.
 pub fn one_of(words: &[&str], description: &str) -> Value {
-    told(json!({"type": "string", "enum": words}), description)
+    with_description(json!({"type": "string", "enum": words}), description)
 }
 
 /// A list of at most `most` items.
 pub fn list(items: &Value, most: usize, description: &str) -> Value {
     let own = json!({"type": "array", "items": items, "maxItems": most});
-    told(own, description)
+    with_description(own, description)
 }
 
 /// An e-mail address, as far as `contact::email` checks it, which is further than the formats
@@ -59,7 +59,7 @@ pub fn email(description: &str) -> Value {
         "pattern": r#"^[^\s\x00-\x1f\x7f-\x9f<>,;"@.]([^\s\x00-\x1f\x7f-\x9f<>,;"@]{0,62}[^\s\x00-\x1f\x7f-\x9f<>,;"@.])?@[^\s\x00-\x1f\x7f-\x9f<>,;"@.]{1,63}(\.[^\s\x00-\x1f\x7f-\x9f<>,;"@.]{1,63})+$"#,
         "maxLength": limits::EMAIL_CHARACTERS,
     });
-    told(own, description)
+    with_description(own, description)
 }
 
 /// An address from which a provider can fetch a file.
@@ -70,7 +70,7 @@ pub fn link(description: &str) -> Value {
         "pattern": r"^https?://([A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(:[1-5]?[0-9]{1,4})?([/?#][!-~]*)?$",
         "maxLength": limits::LINK_CHARACTERS,
     });
-    told(own, description)
+    with_description(own, description)
 }
 
 /// A moment, as `time::parse` reads it: RFC 3339, or a bare date.
@@ -93,7 +93,7 @@ pub fn named(schema: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{schema}")})
 }
 
-fn told(mut schema: Value, description: &str) -> Value {
+fn with_description(mut schema: Value, description: &str) -> Value {
     if !description.is_empty() {
         schema["description"] = json!(description);
     }

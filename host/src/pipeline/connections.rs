@@ -13,6 +13,7 @@ use crate::domain::exchange::{Location, Pairs, Place, SenderCheck, SenderChecks}
 use crate::domain::id::{AgentId, ConnectionId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::limits;
+use crate::plugin::{Budget, TRIAL_LANE};
 use crate::seal::{OpenError, Sealer, Secrets};
 use crate::store::singleflight::SingleFlight;
 use crate::store::{Channel, Store, StoreError};
@@ -73,6 +74,14 @@ impl Declared {
 }
 
 impl Live {
+    /// Returns the lane that pays for a call: its own, or that of trials.
+    pub fn lane(&self, budget: Budget) -> &str {
+        match budget {
+            Budget::Trial => TRIAL_LANE,
+            _ => self.connection.id.as_str(),
+        }
+    }
+
     /// Returns the counters for the contents of its deliveries and fetches.
     pub fn content(&self, metrics: &Metrics) -> &Content {
         self.content

@@ -15,7 +15,7 @@ use crate::domain::plugin::{PluginDelivery, RanWith};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, Loaded, TRIAL_LANE};
+use crate::plugin::{Budget, Loaded};
 use crate::store::{ConversionResult, NewDelivery, NewItem};
 
 /// A completed conversion.
@@ -58,8 +58,8 @@ pub async fn convert(
         Ok(read) => read,
         Err(problem) => return Ok(refused(ran, problem)),
     };
-    // An operator's replay and the trial of a version are not counted again.
-    if !matches!(budget, Budget::Operator | Budget::Trial) {
+    // An operator's replay is not counted again.
+    if budget.has_effects() && budget != Budget::Operator {
         live.content(&pipeline.core.metrics).conversion(&read.items);
     }
     Ok(Converted {
@@ -79,7 +79,7 @@ pub async fn convert(
 }
 
 /// The output of a plugin, in the form for the store.
-struct Read {
+struct NormalisedOutput {
     items: Vec<NewItem>,
     reply: Option<Reply>,
     notes: Vec<String>,
@@ -92,8 +92,8 @@ async fn leads(
     plugin: &Arc<Loaded>,
     delivery: &NewDelivery,
     budget: Budget,
-) -> Result<Result<Read, Problem>, ConvertError> {
-    let lane = lane(live, budget);
+) -> Result<Result<NormalisedOutput, Problem>, ConvertError> {
+    let lane = live.lane(budget);
     let convert = pipeline
         .core
         .plugins
@@ -112,6 +112,7 @@ async fn leads(
         pipeline,
         plugin,
         received_by: live,
+        budget,
     };
     let mut items = normalise::items(
         &routing,
@@ -122,11 +123,11 @@ async fn leads(
     .await?;
     let mut notes = conversion.notes;
     let results = items.iter_mut().map(|item| &mut item.result);
-    if budget != Budget::Trial {
+    if budget.has_effects() {
         greeting::add(pipeline, results, &mut notes).await?;
     }
     props::note_left_out(items.iter().map(|item| &item.result), &mut notes);
-    Ok(Ok(Read {
+    Ok(Ok(NormalisedOutput {
         items,
         reply: conversion.reply,
         notes,
@@ -140,8 +141,8 @@ async fn events(
     plugin: &Arc<Loaded>,
     delivery: &NewDelivery,
     budget: Budget,
-) -> Result<Result<Read, Problem>, ConvertError> {
-    let lane = lane(live, budget);
+) -> Result<Result<NormalisedOutput, Problem>, ConvertError> {
+    let lane = live.lane(budget);
     let ask = pipeline
         .core
         .plugins
@@ -154,10 +155,11 @@ async fn events(
         pipeline,
         plugin,
         received_by: live,
+        budget,
     };
     let read = events::read(&routing, webhook.events, delivery.received_at).await?;
     let stale = read.stale_templates.into_iter();
-    for channel in stale.filter(|_| budget != Budget::Trial) {
+    for channel in stale.filter(|_| budget.has_effects()) {
         let task_app = Arc::clone(pipeline);
         // Runs in the background: the delivery does not wait for it.
         pipeline.core.spawn(async move {
@@ -166,19 +168,11 @@ async fn events(
             }
         });
     }
-    Ok(Ok(Read {
+    Ok(Ok(NormalisedOutput {
         items: read.items,
         reply: webhook.reply,
         notes: webhook.notes,
     }))
-}
-
-/// Returns the lane that pays for a call.
-pub fn lane(live: &Live, budget: Budget) -> &str {
-    match budget {
-        Budget::Trial => TRIAL_LANE,
-        _ => live.connection.id.as_str(),
-    }
 }
 
 /// Returns a stored delivery as its converter gets it.

@@ -91,12 +91,13 @@ pub async fn create(pipeline: &Arc<Pipeline>, mut order: Order) -> Result<Create
             }),
             Err(TemplateError::Misfit(misfits)) => {
                 // The template may have changed since the first request with this key.
-                let before = heard_before(pipeline, order.claim, None).await?;
+                let before = find_or_store_answer(pipeline, order.claim, None).await?;
                 return Ok(before.unwrap_or(Created::Misfit(misfits)));
             }
             Err(error) => {
                 let answer = (order.refusal)(&Answer::Template(error.to_string()));
-                let before = heard_before(pipeline, order.claim, Some(answer.clone())).await?;
+                let before =
+                    find_or_store_answer(pipeline, order.claim, Some(answer.clone())).await?;
                 return Ok(before.unwrap_or(Created::Answer {
                     answer,
                     replayed: false,
@@ -155,7 +156,7 @@ fn new_deal(pipeline: &Pipeline, order: Order, message: Option<DealMessage>) -> 
 
 /// Returns the answer that is stored under the request's key. If there is none, stores this
 /// answer under it.
-async fn heard_before(
+async fn find_or_store_answer(
     pipeline: &Pipeline,
     claim: Option<IdempotencyClaim>,
     answer: Option<StoredAnswer>,

@@ -35,7 +35,7 @@ const BEHIND: Duration = Duration::from_hours(366 * 24);
 const INSTANCE: &str = "instance";
 
 /// The events of a webhook, in their order.
-pub struct Read {
+pub struct WebhookEvents {
     pub items: Vec<NewItem>,
     /// Channels whose list of templates is out of date.
     pub stale_templates: Vec<Arc<Live>>,
@@ -50,7 +50,7 @@ pub async fn read(
     routing: &Routing<'_>,
     events: Vec<ChannelEvent>,
     received_at: Micros,
-) -> Result<Read, ConvertError> {
+) -> Result<WebhookEvents, ConvertError> {
     let mut results = Vec::with_capacity(events.len());
     let mut stale_templates: Vec<Arc<Live>> = Vec::new();
     for event in events {
@@ -90,7 +90,7 @@ pub async fn read(
         );
     }
     let items = (0..).zip(results);
-    Ok(Read {
+    Ok(WebhookEvents {
         items: items
             .map(|(index, result)| NewItem { index, result })
             .collect(),

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::connections::Live;
-use super::held::{self, Held};
+use super::held::{self, LeaseDeadline};
 use super::mask::Mask;
 use super::{convert, failure, greeting, normalise, props};
 use crate::domain::delivery::Body;
@@ -29,7 +29,7 @@ use crate::plugin::{Budget, Loaded};
 use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, Write};
 
 /// Makes one attempt at a fetch and settles it.
-pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: Held) {
+pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline) {
     let mut notes = Vec::new();
     let (outcome, plugin) = attempt(pipeline, &held, lease, &mut notes).await;
     pipeline.core.metrics.intake.fetch(&outcome);
@@ -50,7 +50,7 @@ type Ran = Option<(Arc<Loaded>, Arc<Live>)>;
 async fn attempt(
     pipeline: &Arc<Pipeline>,
     held: &HeldFetch,
-    lease: Held,
+    lease: LeaseDeadline,
     notes: &mut Vec<String>,
 ) -> (FetchOutcome, Ran) {
     let now = pipeline.core.clock.now();

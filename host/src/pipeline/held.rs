@@ -10,11 +10,11 @@ use crate::store::{Reconversion, StoreError, Write, Written};
 /// The end of a lease, by a clock that counts suspension too. After it another host may have
 /// claimed the work.
 #[derive(Clone, Copy, Debug)]
-pub struct Held {
+pub struct LeaseDeadline {
     until: Duration,
 }
 
-impl Held {
+impl LeaseDeadline {
     /// Returns a lease that begins now.
     pub fn lasting(lease: Duration) -> Self {
         Self {
@@ -53,7 +53,7 @@ fn settled(pipeline: &Pipeline, written: Result<Written, StoreError>) {
                 .quarantine_evicted(outcome.evicted);
         }
         Ok(_) => tracing::debug!("lease expired, another host has the work"),
-        Err(error) if error.is_told() => {}
+        Err(error) if error.is_logged() => {}
         Err(error) => {
             tracing::warn!(%error, "result not committed, retrying after the lease expires")
         }

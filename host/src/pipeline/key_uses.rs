@@ -13,7 +13,7 @@ pub async fn run(pipeline: Arc<Pipeline>) {
             () = pipeline.core.shutdown.ended() => true,
         };
         if let Err(error) = pipeline.keys.write_uses(&*pipeline.core.store).await
-            && !error.is_told()
+            && !error.is_logged()
         {
             tracing::warn!(%error, "last use of keys not stored");
         }

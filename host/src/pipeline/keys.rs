@@ -14,7 +14,7 @@ use crate::store::{Caller, Store, StoreError};
 /// The store's answers on keys within the last second, and the keys that were used.
 #[derive(Default)]
 pub struct Keys {
-    believed: Mutex<Beliefs>,
+    answers: Mutex<CachedAnswers>,
     asked: SingleFlight<[u8; 32], Option<Arc<Caller>>>,
     used: Mutex<HashMap<KeyId, Micros>>,
 }
@@ -24,7 +24,7 @@ const LONG_AGO: Micros = Micros(i64::MIN);
 
 /// Invalid keys have a table of their own, so that guesses evict no valid key.
 #[derive(Default)]
-struct Beliefs {
+struct CachedAnswers {
     /// Kept after they are stale, to remember keys that were valid.
     good: HashMap<[u8; 32], (Micros, Arc<Caller>)>,
     bad: HashMap<[u8; 32], Micros>,
@@ -43,24 +43,24 @@ impl Keys {
     ) -> Result<Option<Arc<Caller>>, StoreError> {
         // Counted from before the query, so that no answer is used for too long.
         let now = core.clock.now();
-        if let Some(known) = self.believed(digest, now) {
+        if let Some(known) = self.cached(digest, now) {
             return Ok(known);
         }
         let question = async { Ok(core.store.authenticate(digest).await?.map(Arc::new)) };
         let answer = self.asked.ask(digest, question).await?;
         if answer.may_be_kept {
-            self.believe(*digest, now, answer.value.clone());
+            self.cache(*digest, now, answer.value.clone());
         }
         Ok(answer.value)
     }
 
     /// The outer `None`: there is no current answer.
-    fn believed(&self, digest: &[u8; 32], now: Micros) -> Option<Option<Arc<Caller>>> {
-        let believed = self.beliefs();
-        let is_young = |since: &Micros| since.is_recent(now, limits::KEY_BELIEVED_FOR);
-        match believed.good.get(digest) {
+    fn cached(&self, digest: &[u8; 32], now: Micros) -> Option<Option<Arc<Caller>>> {
+        let answers = self.answers();
+        let is_young = |since: &Micros| since.is_recent(now, limits::KEY_CACHED_FOR);
+        match answers.good.get(digest) {
             Some((since, caller)) => is_young(since).then(|| Some(Arc::clone(caller))),
-            None => believed
+            None => answers
                 .bad
                 .get(digest)
                 .filter(|since| is_young(since))
@@ -68,20 +68,20 @@ impl Keys {
         }
     }
 
-    fn believe(&self, digest: [u8; 32], since: Micros, caller: Option<Arc<Caller>>) {
-        let mut believed = self.beliefs();
-        let Beliefs { good, bad } = &mut *believed;
+    fn cache(&self, digest: [u8; 32], since: Micros, caller: Option<Arc<Caller>>) {
+        let mut answers = self.answers();
+        let CachedAnswers { good, bad } = &mut *answers;
         match caller {
             Some(caller) => {
                 bad.remove(&digest);
-                if good.len() >= limits::KEYS_BELIEVED {
+                if good.len() >= limits::KEYS_CACHED {
                     good.clear();
                 }
                 good.insert(digest, (since, caller));
             }
             None => {
                 good.remove(&digest);
-                if bad.len() >= limits::KEYS_BELIEVED {
+                if bad.len() >= limits::KEYS_CACHED {
                     bad.clear();
                 }
                 bad.insert(digest, since);
@@ -91,20 +91,20 @@ impl Keys {
 
     /// Returns whether the store's last answer was that the key is valid.
     pub fn was_good(&self, digest: &[u8; 32]) -> bool {
-        self.beliefs().good.contains_key(digest)
+        self.answers().good.contains_key(digest)
     }
 
-    fn beliefs(&self) -> MutexGuard<'_, Beliefs> {
-        self.believed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn answers(&self) -> MutexGuard<'_, CachedAnswers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Marks all answers as stale after an operator's change.
     pub fn forget(&self) {
         self.asked.forget();
-        let mut believed = self.beliefs();
-        believed.bad.clear();
+        let mut answers = self.answers();
+        answers.bad.clear();
         // Keys that were valid are remembered, so that they are not taken for guesses.
-        for (since, _) in believed.good.values_mut() {
+        for (since, _) in answers.good.values_mut() {
             *since = LONG_AGO;
         }
     }
@@ -147,21 +147,21 @@ mod tests {
     #[test]
     fn an_answer_expires_after_a_second_or_if_it_is_from_the_future() {
         let cache = Keys::default();
-        cache.believe([7; 32], Micros(10), None);
-        let known = |now| cache.believed(&[7; 32], Micros(now)).is_some();
+        cache.cache([7; 32], Micros(10), None);
+        let known = |now| cache.cached(&[7; 32], Micros(now)).is_some();
         assert!(known(10) && known(1_000_009));
         assert!(!known(1_000_010) && !known(9));
-        assert!(cache.believed(&[8; 32], Micros(10)).is_none());
+        assert!(cache.cached(&[8; 32], Micros(10)).is_none());
     }
 
     #[test]
     fn the_cache_of_keys_is_bounded() {
         let cache = Keys::default();
-        for number in 0..=limits::KEYS_BELIEVED {
+        for number in 0..=limits::KEYS_CACHED {
             let mut digest = [0; 32];
             digest[..8].copy_from_slice(&number.to_be_bytes());
-            cache.believe(digest, Micros(0), None);
+            cache.cache(digest, Micros(0), None);
         }
-        assert!(cache.beliefs().bad.len() <= limits::KEYS_BELIEVED);
+        assert!(cache.answers().bad.len() <= limits::KEYS_CACHED);
     }
 }

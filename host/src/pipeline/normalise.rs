@@ -64,7 +64,7 @@ pub async fn items(
     if parts <= limits::NORMALISED_INLINE {
         return Ok(addressed.map(accept).collect());
     }
-    let lane = routing.received_by.connection.id.as_str();
+    let lane = routing.received_by.lane(routing.budget);
     let work = async move {
         let mut accepted = Vec::with_capacity(addressed.len());
         for item in addressed {

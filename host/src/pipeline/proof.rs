@@ -37,7 +37,7 @@ pub async fn checks(
     if let Some(declared) = known.get(&live.connection, &plugin.digest) {
         return Ok(live.with_own(&plugin.digest, &declared));
     }
-    let lane = live.connection.id.as_str();
+    let lane = live.lane(budget);
     let ask = pipeline
         .core
         .plugins

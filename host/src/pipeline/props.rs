@@ -17,13 +17,13 @@ use crate::store::ItemResult;
 const CUT: &str = " […]";
 
 /// Properties, and the names of those that did not fit.
-pub struct Kept {
+pub struct BoundedProps {
     pub props: Map<String, Value>,
     pub left_out: Vec<String>,
 }
 
 /// Returns the properties of the deal. `name` and `phones` are those that could be read.
-pub fn of_lead(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone]) -> Kept {
+pub fn of_lead(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone]) -> BoundedProps {
     let mut kept = Filling::new(limits::DEAL_PROPS_BYTES);
     let connection = &live.connection;
     let source = lead.source.as_deref().unwrap_or(&connection.name);
@@ -77,7 +77,7 @@ pub fn said(name: Option<&str>, phones: &[Phone], emails: &[String]) -> Map<Stri
     }
     let phones: Vec<_> = phones
         .iter()
-        .map(|phone| phone.e164.as_deref().unwrap_or(&phone.raw))
+        .map(Phone::best)
         .filter(|phone| !phone.is_empty())
         .collect();
     if !phones.is_empty() {
@@ -135,8 +135,8 @@ impl Filling {
         }
     }
 
-    fn done(self) -> Kept {
-        Kept {
+    fn done(self) -> BoundedProps {
+        BoundedProps {
             props: self.props,
             left_out: self.left_out,
         }
@@ -260,7 +260,7 @@ fn short(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn filled(bytes: usize, fill: impl FnOnce(&mut Filling)) -> Kept {
+    fn filled(bytes: usize, fill: impl FnOnce(&mut Filling)) -> BoundedProps {
         let mut filling = Filling::new(bytes);
         fill(&mut filling);
         let kept = filling.done();

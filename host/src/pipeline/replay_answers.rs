@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::connections::ConnectionError;
 use super::versions::{self, VersionError};
-use super::{convert, fetch, greeting, props};
+use super::{fetch, greeting, props};
 use crate::domain::exchange::HttpResponse;
 use crate::domain::plugin::PluginCompletion;
 use crate::pipeline::state::Pipeline;
@@ -110,7 +110,7 @@ pub async fn complete_with(
             let failed = |source| ReplayAnswerError::Completion { item, source };
             let found = call(pipeline, delivery, plugin, fetch, answer.response, budget).await;
             let mut found = found.map_err(failed)?;
-            if budget != Budget::Trial {
+            if budget.has_effects() {
                 greeting::add(pipeline, found.iter_mut(), &mut result.notes)
                     .await
                     .map_err(|error| failed(error.into()))?;
@@ -171,7 +171,7 @@ async fn call(
         hop: fetch.hop,
         response,
     };
-    let lane = convert::lane(&live, budget);
+    let lane = live.lane(budget);
     let complete = pipeline
         .core
         .plugins

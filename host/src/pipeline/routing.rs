@@ -19,6 +19,8 @@ pub struct Routing<'a> {
     /// The plugin of the address and of all connections that it routes to.
     pub plugin: &'a Arc<Loaded>,
     pub received_by: &'a Arc<Live>,
+    /// The budget of the conversion.
+    pub budget: Budget,
 }
 
 impl Routing<'_> {
@@ -55,7 +57,12 @@ impl Routing<'_> {
 
     /// Returns whether the connection has a sender check that runs.
     async fn is_proven(&self, live: &Live) -> Result<bool, ConvertError> {
-        let checks = proof::checks(self.pipeline, live, self.plugin, Budget::Worker).await?;
+        // A short budget would leave the items of the delivery without a connection.
+        let budget = match self.budget {
+            Budget::Trial => Budget::Trial,
+            _ => Budget::Worker,
+        };
+        let checks = proof::checks(self.pipeline, live, self.plugin, budget).await?;
         let mut checks = checks.checks.iter();
         Ok(checks.any(|check| live.secrets.get(&check.secret).is_some()))
     }
@@ -63,18 +70,21 @@ impl Routing<'_> {
 
 /// Returns the reason if no connection answers to the route.
 pub fn nobody(what: &str, route: &Pairs) -> String {
-    format!("no {what} of the workspace answers to {}", told(route))
+    format!(
+        "no {what} of the workspace answers to {}",
+        route_text(route)
+    )
 }
 
 /// Returns the reason if this address may not act for the connection that does.
 pub fn barred(what: &str, route: &Pairs) -> String {
     format!(
         "the {what} that answers to {} has a sender check, and the {what} of the address that received this has none: give it the secret too",
-        told(route)
+        route_text(route)
     )
 }
 
-fn told(route: &Pairs) -> String {
+fn route_text(route: &Pairs) -> String {
     let route: Vec<_> = route
         .iter()
         .map(|(name, value)| format!("{name} {value}"))

@@ -11,10 +11,13 @@ use super::keys::Keys;
 use super::rollup::state::Rollup;
 use super::templates::lists::Templates;
 use super::turns::Turns;
-use super::waiting::Waiting;
+use super::waiting::WaitingDeliveries;
 use crate::core::Core;
+use crate::domain::connection::Connection;
 use crate::domain::id::ConnectionId;
 use crate::limits;
+use crate::plugin::BoundedQueue;
+use crate::store::StoreError;
 
 /// The shared state of the pipeline, one per host, over the [`Core`].
 pub struct Pipeline {
@@ -29,7 +32,9 @@ pub struct Pipeline {
     pub turns: Turns,
     /// Signals work that was stored and is due now.
     pub(super) wake: Notify,
-    pub waiting: Waiting,
+    pub waiting: WaitingDeliveries,
+    /// Verifications, which are many conversions each.
+    pub(super) verifications: BoundedQueue,
     /// Held during an activation: one runs at a time.
     pub(super) deploying: tokio::sync::Mutex<()>,
 }
@@ -47,10 +52,25 @@ impl Pipeline {
             rollup: Rollup::default(),
             templates: Templates::default(),
             wake: Notify::new(),
-            waiting: Waiting::default(),
+            waiting: WaitingDeliveries::default(),
+            verifications: BoundedQueue::new(
+                limits::VERIFICATIONS_AT_ONCE,
+                limits::VERIFICATIONS_WAITING,
+            ),
             deploying: tokio::sync::Mutex::new(()),
             core,
         }
+    }
+
+    /// Returns the connections of all workspaces that use a plugin.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store cannot be read.
+    pub async fn connections_using(&self, plugin: &str) -> Result<Vec<Connection>, StoreError> {
+        let mut connections = self.core.store.connections(None).await?;
+        connections.retain(|connection| connection.plugin == plugin);
+        Ok(connections)
     }
 
     /// Wakes the worker for work that is due.

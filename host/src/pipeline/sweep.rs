@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::fleet::Job;
+use super::fleet::FleetJob;
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::{Retention, StoreError};
@@ -21,7 +21,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
         deliveries: pipeline.core.config.retention.deliveries(),
         quarantine: pipeline.core.config.retention.quarantine(),
     };
-    let mut job = Job::new("sweep");
+    let mut job = FleetJob::new("sweep");
     let mut due = Instant::now();
     while !shutdown.has_begun() {
         match step(&pipeline, &retention, &mut job, due).await {
@@ -33,12 +33,12 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
             Ok(Step::NotDue) => {}
             // The time of the last sweep on another host is not known.
             Ok(Step::AnotherHost) => due = Instant::now(),
-            Err(error) if error.is_told() => {}
+            Err(error) if error.is_logged() => {}
             Err(error) => tracing::warn!(%error, "sweep failed"),
         }
         // On a store that is not shared, no other host waits for the job.
         let rest = if pipeline.core.store.is_shared() {
-            Job::period()
+            FleetJob::period()
         } else {
             PERIOD
         };
@@ -60,7 +60,7 @@ enum Step {
 async fn step(
     pipeline: &Pipeline,
     retention: &Retention,
-    job: &mut Job,
+    job: &mut FleetJob,
     due: Instant,
 ) -> Result<Step, StoreError> {
     // Idempotent: removing rows twice has no effect, so the fencing token is not checked.

@@ -27,7 +27,7 @@ struct Inner {
 }
 
 /// Held while a delivery is in progress.
-pub struct Turn<'a> {
+pub struct DeliveryTurn<'a> {
     turns: &'a Turns,
     connection: ConnectionId,
     /// `None` if the connection was alone when the delivery arrived.
@@ -45,10 +45,10 @@ impl Turns {
 
     /// Waits for a delivery's turn: none for a connection that is alone, and in order of
     /// arrival for others.
-    pub async fn wait(&self, connection: &ConnectionId, now: Micros) -> Turn<'_> {
+    pub async fn wait(&self, connection: &ConnectionId, now: Micros) -> DeliveryTurn<'_> {
         let (places, is_alone) = self.enter(connection, now);
         // Created first, so that its entry is cleaned up even if the caller stops waiting.
-        let mut turn = Turn {
+        let mut turn = DeliveryTurn {
             turns: self,
             connection: connection.clone(),
             place: None,
@@ -82,7 +82,7 @@ impl Turns {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for DeliveryTurn<'_> {
     fn drop(&mut self) {
         let mut inner = self.turns.inner();
         // Within the lock, so that no other delivery comes between the two.
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    fn take<'a>(turns: &'a Turns, letter: char, at: i64) -> Option<Turn<'a>> {
+    fn take<'a>(turns: &'a Turns, letter: char, at: i64) -> Option<DeliveryTurn<'a>> {
         now(pin!(turns.wait(&id(letter), Micros(at))))
     }
 

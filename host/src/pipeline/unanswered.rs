@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::fleet::Job;
+use super::fleet::FleetJob;
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::{StoreError, Write, Written};
@@ -21,7 +21,7 @@ const STEP: u32 = 500;
 
 /// Applies timeouts until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
-    let mut job = Job::new("unanswered");
+    let mut job = FleetJob::new("unanswered");
     let mut held_until = Instant::now();
     while !shutdown.has_begun() {
         match step(&pipeline, &mut job, &mut held_until).await {
@@ -30,7 +30,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
                 tracing::debug!(changed, "due conversations updated");
                 continue;
             }
-            Err(error) if error.is_told() => {}
+            Err(error) if error.is_logged() => {}
             Err(error) => tracing::warn!(%error, "due conversations not updated"),
         }
         tokio::select! {
@@ -44,7 +44,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 /// Returns how many conversations changed.
 async fn step(
     pipeline: &Arc<Pipeline>,
-    job: &mut Job,
+    job: &mut FleetJob,
     held_until: &mut Instant,
 ) -> Result<usize, StoreError> {
     if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
@@ -57,7 +57,7 @@ async fn step(
         if job.hold(pipeline).await?.is_none() {
             return Ok(0);
         }
-        *held_until = now + Job::period();
+        *held_until = now + FleetJob::period();
     }
     let due = pipeline
         .core

@@ -11,7 +11,7 @@ use crate::config::Intake;
 use crate::domain::id::ConnectionId;
 
 #[derive(Default)]
-pub struct Waiting {
+pub struct WaitingDeliveries {
     counts: Mutex<Counts>,
 }
 
@@ -21,7 +21,7 @@ struct Counts {
     of: HashMap<ConnectionId, u64>,
 }
 
-impl Waiting {
+impl WaitingDeliveries {
     /// Replaces the counts with those of the store.
     pub fn counted(&self, of: HashMap<ConnectionId, u64>) {
         let all = of.values().sum();
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_connection_past_its_share_is_full_and_no_other() {
-        let waiting = Waiting::default();
+        let waiting = WaitingDeliveries::default();
         waiting.counted(HashMap::from([(id('a'), 7)]));
         assert!(!waiting.is_full(&id('a'), &BOUNDS));
         waiting.one_more(&id('a'));
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn past_the_total_bound_connections_with_few_deliveries_may_still_add() {
-        let waiting = Waiting::default();
+        let waiting = WaitingDeliveries::default();
         waiting.counted(HashMap::from([(id('a'), 6), (id('b'), 4)]));
         assert!(waiting.is_full(&id('a'), &BOUNDS));
         assert!(!waiting.is_full(&id('b'), &BOUNDS));
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_new_count_replaces_the_added_deliveries() {
-        let waiting = Waiting::default();
+        let waiting = WaitingDeliveries::default();
         for _ in 0..9 {
             waiting.one_more(&id('a'));
         }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::convert;
 use super::failure::{self, ConvertError};
-use super::held::{self, Held};
+use super::held::{self, LeaseDeadline};
 use super::proof::{self, Evidence};
 use super::{fetch, send};
 use crate::domain::delivery::DeliveryStatus;
@@ -132,13 +132,13 @@ impl Drop for Hand {
 }
 
 /// A claimed piece, and the end of its lease by the clock that counts suspension.
-struct Taken {
+struct ClaimedJob {
     job: Job,
-    lease: Held,
+    lease: LeaseDeadline,
 }
 
 impl Worker {
-    async fn claim(&mut self, pipeline: &Pipeline) -> Vec<Taken> {
+    async fn claim(&mut self, pipeline: &Pipeline) -> Vec<ClaimedJob> {
         // A host that the others take for dead begins no work.
         if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
             return vec![];
@@ -153,13 +153,16 @@ impl Worker {
         }
         // Taken before the store's answer, so that the lease ends here no later than in the
         // store.
-        let lease = Held::lasting(pipeline.core.config.worker.lease());
+        let lease = LeaseDeadline::lasting(pipeline.core.config.worker.lease());
         let now = pipeline.core.clock.now();
         let until = now.plus(pipeline.core.config.worker.lease());
         match pipeline.core.store.claim(&turns, now, until).await {
-            Ok(jobs) => jobs.into_iter().map(|job| Taken { job, lease }).collect(),
+            Ok(jobs) => jobs
+                .into_iter()
+                .map(|job| ClaimedJob { job, lease })
+                .collect(),
             Err(error) => {
-                if !error.is_told() {
+                if !error.is_logged() {
                     tracing::warn!(%error, "claiming work failed");
                 }
                 vec![]
@@ -184,7 +187,7 @@ impl Worker {
             Ok::<_, StoreError>(())
         };
         match waiting.await {
-            Err(error) if !error.is_told() => {
+            Err(error) if !error.is_logged() => {
                 tracing::warn!(%error, "counting the backlog failed");
             }
             _ => {}
@@ -192,7 +195,7 @@ impl Worker {
     }
 }
 
-async fn work(pipeline: &Arc<Pipeline>, work: Taken) {
+async fn work(pipeline: &Arc<Pipeline>, work: ClaimedJob) {
     match work.job {
         Job::Convert(held) => retry(pipeline, *held).await,
         Job::Fetch(held) => fetch::run(pipeline, *held, work.lease).await,

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use wasmtime::Store;
 
 use super::abi::{Fault, KeptInstance};
-use super::instance::{self, Allowance, State, Ticket};
+use super::instance::{self, Allowance, InstanceState, Ticket};
 use super::{CallError, Loaded, Plugins};
 use crate::domain::exchange::Problem;
 use crate::domain::plugin::{Conversion, PluginDelivery};
@@ -39,7 +39,7 @@ impl Plugins {
     ///
     /// # Errors
     /// Returns an error if the instance cannot be created.
-    pub fn keep_instance(&self, plugin: &Loaded) -> Result<Kept, String> {
+    pub fn keep_instance(&self, plugin: &Loaded) -> Result<WarmInstance, String> {
         let ticket = Arc::new(Ticket::default());
         let mut store = instance::store(
             &self.0.engine,
@@ -53,7 +53,7 @@ impl Plugins {
             Ok::<_, Fault>(guest.keep(&mut store).await?)
         });
         let guest = guest.map_err(|fault| format!("{fault:?}"))?;
-        Ok(Kept { store, guest })
+        Ok(WarmInstance { store, guest })
     }
 
     fn allowance(&self) -> Allowance {
@@ -79,12 +79,12 @@ fn at_once<T>(call: impl Future<Output = T>) -> T {
 }
 
 /// A kept instance.
-pub struct Kept {
-    store: Store<State>,
+pub struct WarmInstance {
+    store: Store<InstanceState>,
     guest: Box<dyn KeptInstance>,
 }
 
-impl Kept {
+impl WarmInstance {
     /// # Errors
     /// Returns an error if the guest fails.
     pub fn convert(

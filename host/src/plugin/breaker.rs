@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::Budget;
 use super::error::CallError;
 use crate::clock::SharedClock;
-use crate::domain::plugin::Digest;
+use crate::domain::plugin::{CircuitFunction, Digest};
 use crate::domain::time::Micros;
 use crate::limits;
 
@@ -27,7 +27,7 @@ pub struct Open {
     pub digest: Digest,
     /// The connection's id.
     pub lane: String,
-    pub function: Function,
+    pub function: CircuitFunction,
     /// Only requests skip the call; the worker still makes it.
     pub inline_only: bool,
     pub reason: String,
@@ -39,37 +39,10 @@ pub struct Open {
 
 pub struct Breakers {
     clock: SharedClock,
-    pairs: Mutex<HashMap<Key, Pair>>,
+    pairs: Mutex<HashMap<CircuitKey, Pair>>,
 }
 
-/// The functions whose failures are counted together. Reading the answer to a call that was
-/// made, and templates, are not among them, because skipping those calls gains nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Function {
-    Checks,
-    Handshake,
-    /// Converting a delivery, reading a webhook.
-    Delivery,
-    /// Completing a fetch.
-    Fetch,
-    /// Making the request that sends a message.
-    Send,
-}
-
-impl Function {
-    /// Returns the function's name in the log and in the list of circuits.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Checks => "sender-checks",
-            Self::Handshake => "handshake",
-            Self::Delivery => "deliveries",
-            Self::Fetch => "fetches",
-            Self::Send => "sends",
-        }
-    }
-}
-
-type Key = (Digest, Arc<str>, Function);
+type CircuitKey = (Digest, Arc<str>, CircuitFunction);
 
 #[derive(Default)]
 struct Pair {
@@ -141,7 +114,7 @@ impl Breakers {
                 tracing::info!(
                     digest = of.short(),
                     connection = hint(lane),
-                    function = function.name(),
+                    function = function.as_str(),
                     "circuit closed: the failing plugin version was replaced"
                 );
             }
@@ -157,7 +130,7 @@ impl Breakers {
         &self,
         digest: &Digest,
         lane: &str,
-        function: Function,
+        function: CircuitFunction,
         budget: Budget,
     ) -> Result<Pass<'_>, CallError> {
         let key = (digest.clone(), Arc::from(lane), function);
@@ -246,7 +219,7 @@ impl Breakers {
         list
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Pair>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<CircuitKey, Pair>> {
         self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -265,7 +238,7 @@ impl Pair {
 /// An admitted call.
 pub struct Pass<'a> {
     breakers: &'a Breakers,
-    key: Key,
+    key: CircuitKey,
     budget: Budget,
     probe: bool,
     reported: bool,
@@ -298,7 +271,7 @@ impl Pass<'_> {
                     tracing::info!(
                         digest = self.key.0.short(),
                         connection = hint(&self.key.1),
-                        function = self.key.2.name(),
+                        function = self.key.2.as_str(),
                         "circuit closed: the plugin answers again"
                     );
                 }
@@ -328,7 +301,7 @@ impl Pass<'_> {
                         tracing::warn!(
                             digest = self.key.0.short(),
                             connection = hint(&self.key.1),
-                            function = self.key.2.name(),
+                            function = self.key.2.as_str(),
                             inline_only = inline,
                             %error,
                             "circuit opened: the plugin failed several times in a row and is called less often for this connection"
@@ -370,7 +343,7 @@ impl Pair {
     }
 }
 
-fn room_for<'a>(pairs: &'a mut HashMap<Key, Pair>, key: &Key) -> &'a mut Pair {
+fn room_for<'a>(pairs: &'a mut HashMap<CircuitKey, Pair>, key: &CircuitKey) -> &'a mut Pair {
     if pairs.len() >= limits::BREAKERS_KEPT && !pairs.contains_key(key) {
         // Pairs with a few failures are counted again soon enough.
         pairs.retain(|_, pair| pair.is_open());
@@ -410,7 +383,7 @@ mod tests {
 
         fn admit(&self, budget: Budget) -> Result<Pass<'_>, CallError> {
             self.breakers
-                .admit(&self.digest, "lane", Function::Delivery, budget)
+                .admit(&self.digest, "lane", CircuitFunction::Delivery, budget)
         }
 
         fn faults(&self, count: u32) {
@@ -460,9 +433,9 @@ mod tests {
             let admitted = world.breakers.admit(digest, lane, function, Budget::Inline);
             admitted.is_ok()
         };
-        assert!(admits(&other, "lane", Function::Delivery));
-        assert!(admits(&world.digest, "another", Function::Delivery));
-        assert!(admits(&world.digest, "lane", Function::Handshake));
+        assert!(admits(&other, "lane", CircuitFunction::Delivery));
+        assert!(admits(&world.digest, "another", CircuitFunction::Delivery));
+        assert!(admits(&world.digest, "lane", CircuitFunction::Handshake));
     }
 
     #[test]

@@ -7,17 +7,18 @@ use std::sync::Arc;
 use wasmtime::Store;
 
 use super::abi::Guest;
-use super::breaker::Function;
 use super::error::CallError;
 use super::imports::Wasi;
-use super::instance::State;
+use super::instance::InstanceState;
 use super::load::Loaded;
-use super::{Asked, Budget, Plugins, Whose};
+use super::{Asked, Budget, CallAccount, Plugins};
 use crate::domain::channel::{
     Refused, SendAnswer, SendStep, TemplatePage, TemplateSend, TemplateStep, Webhook,
 };
 use crate::domain::exchange::{HandshakeAnswer, HttpResponse, Pairs, Problem, SenderChecks};
-use crate::domain::plugin::{Conversion, Failure, Item, PluginCompletion, PluginDelivery};
+use crate::domain::plugin::{
+    CircuitFunction, Conversion, Failure, Item, PluginCompletion, PluginDelivery,
+};
 
 impl Plugins {
     // ---- of every plugin
@@ -35,7 +36,7 @@ impl Plugins {
         budget: Budget,
     ) -> Result<Result<SenderChecks, Problem>, CallError> {
         let config = config.to_owned();
-        let about = About::the_plugin(plugin).counted_as(Function::Checks);
+        let about = About::the_plugin(plugin).counted_as(CircuitFunction::Checks);
         self.ask(plugin, lane, budget, about, move |guest, store| {
             Box::pin(async move { guest.plugin().sender_checks(store, &config).await })
         })
@@ -53,7 +54,7 @@ impl Plugins {
         delivery: PluginDelivery,
         budget: Budget,
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, CallError> {
-        let about = About::delivery(plugin, &delivery).counted_as(Function::Handshake);
+        let about = About::delivery(plugin, &delivery).counted_as(CircuitFunction::Handshake);
         self.ask(plugin, lane, budget, about, move |guest, store| {
             guest.plugin().handshake(store, delivery)
         })
@@ -74,7 +75,7 @@ impl Plugins {
         delivery: PluginDelivery,
         budget: Budget,
     ) -> Result<Result<Conversion, Problem>, CallError> {
-        let about = About::delivery(plugin, &delivery).counted_as(Function::Delivery);
+        let about = About::delivery(plugin, &delivery).counted_as(CircuitFunction::Delivery);
         let (answer, log) = self
             .ask_and_listen(plugin, lane, budget, about, move |guest, store| {
                 Box::pin(async move { guest.converter("convert")?.convert(store, delivery).await })
@@ -98,7 +99,7 @@ impl Plugins {
         budget: Budget,
     ) -> Result<Result<Vec<Item>, Failure>, CallError> {
         let about = About::new(plugin, &completion.delivery_id, &completion.received_at)
-            .counted_as(Function::Fetch);
+            .counted_as(CircuitFunction::Fetch);
         self.ask(plugin, lane, budget, about, move |guest, store| {
             Box::pin(async move {
                 guest
@@ -144,7 +145,7 @@ impl Plugins {
         message: TemplateSend,
         budget: Budget,
     ) -> Result<SendStep, CallError> {
-        let about = About::new(plugin, &message.message_id, "").counted_as(Function::Send);
+        let about = About::new(plugin, &message.message_id, "").counted_as(CircuitFunction::Send);
         self.ask(plugin, lane, budget, about, move |guest, store| {
             Box::pin(async move { guest.adapter("send")?.send(store, message).await })
         })
@@ -188,7 +189,7 @@ impl Plugins {
         delivery: PluginDelivery,
         budget: Budget,
     ) -> Result<Result<Webhook, Problem>, CallError> {
-        let about = About::delivery(plugin, &delivery).counted_as(Function::Delivery);
+        let about = About::delivery(plugin, &delivery).counted_as(CircuitFunction::Delivery);
         let (answer, log) = self
             .ask_and_listen(plugin, lane, budget, about, move |guest, store| {
                 Box::pin(async move {
@@ -261,7 +262,9 @@ impl Plugins {
         lane: &str,
         budget: Budget,
         about: About,
-        call: impl for<'a> FnOnce(&'a Guest, &'a mut Store<State>) -> Asked<'a, T> + Send + 'static,
+        call: impl for<'a> FnOnce(&'a Guest, &'a mut Store<InstanceState>) -> Asked<'a, T>
+        + Send
+        + 'static,
     ) -> Result<T, CallError> {
         self.ask_and_listen(plugin, lane, budget, about, call)
             .await
@@ -276,7 +279,9 @@ impl Plugins {
         lane: &str,
         budget: Budget,
         about: About,
-        call: impl for<'a> FnOnce(&'a Guest, &'a mut Store<State>) -> Asked<'a, T> + Send + 'static,
+        call: impl for<'a> FnOnce(&'a Guest, &'a mut Store<InstanceState>) -> Asked<'a, T>
+        + Send
+        + 'static,
     ) -> Result<(T, Vec<String>), CallError> {
         let breakers = &self.0.breakers;
         let pass = match about.function {
@@ -284,7 +289,7 @@ impl Plugins {
             None => None,
         };
         let called = Arc::clone(plugin);
-        let whose = Whose {
+        let whose = CallAccount {
             lane,
             digest: &plugin.digest,
             budget,
@@ -311,7 +316,7 @@ struct About {
     id: String,
     received_at: String,
     /// Failures of the same function are counted together.
-    function: Option<Function>,
+    function: Option<CircuitFunction>,
 }
 
 impl About {
@@ -330,7 +335,7 @@ impl About {
         }
     }
 
-    fn counted_as(self, function: Function) -> Self {
+    fn counted_as(self, function: CircuitFunction) -> Self {
         Self {
             function: Some(function),
             ..self

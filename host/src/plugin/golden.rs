@@ -12,7 +12,7 @@ use super::imports::Wasi;
 use super::load::{Loaded, tried};
 use super::schedule::aside;
 use super::trial::TRIAL_LANE;
-use super::{Budget, Plugins, Whose};
+use super::{Budget, CallAccount, Plugins};
 use crate::limits;
 
 /// Runs the golden cases in order and compares each answer with its expectation.
@@ -124,7 +124,7 @@ impl Plugins {
         let wasi = loaded
             .imports_wasi
             .then(|| Wasi::new(&delivery.id, &delivery.received_at));
-        let whose = Whose {
+        let whose = CallAccount {
             lane: TRIAL_LANE,
             digest: &loaded.digest,
             budget: Budget::Trial,

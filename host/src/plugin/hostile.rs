@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::chance::Chance;
 use super::error::LoadError;
-use super::load::Read;
+use super::load::InspectedComponent;
 use super::{compile, replies, rules, signature};
 use crate::domain::channel::{Accepted, EventBody, StatusUpdate, Template, TemplateChange};
 use crate::domain::exchange::{
@@ -166,9 +166,9 @@ fn packed() -> Vec<u8> {
 
 /// Returns the verdict about a component's bytes, and checks that accepted input keeps to
 /// its bounds.
-fn read(component: &[u8]) -> Option<Read> {
+fn read(component: &[u8]) -> Option<InspectedComponent> {
     let limit = 1 << 20;
-    let read = Read::from_wasm(component, limit);
+    let read = InspectedComponent::from_wasm(component, limit);
     // The inbox uses this to wait for complete files, and it walks the same sections.
     let _ = in_few_words(read_section(component));
     let read = in_few_words(read)?;

@@ -20,7 +20,7 @@ use wasmtime_wasi::p2::{
 };
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use super::instance::State;
+use super::instance::InstanceState;
 use crate::domain::time::{self, Micros};
 use crate::limits;
 
@@ -42,16 +42,16 @@ pub fn is_offered(import: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error if an interface cannot be added to the linker.
-pub fn wasi_linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
+pub fn wasi_linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<InstanceState>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     // The host's deterministic clocks and random numbers replace the standard ones.
     linker.allow_shadowing(true);
-    wall_clock::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
-    monotonic_clock::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
-    random::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
-    insecure::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
-    insecure_seed::add_to_linker::<State, Deterministic>(&mut linker, wasi)?;
+    wall_clock::add_to_linker::<InstanceState, Deterministic>(&mut linker, wasi)?;
+    monotonic_clock::add_to_linker::<InstanceState, Deterministic>(&mut linker, wasi)?;
+    random::add_to_linker::<InstanceState, Deterministic>(&mut linker, wasi)?;
+    insecure::add_to_linker::<InstanceState, Deterministic>(&mut linker, wasi)?;
+    insecure_seed::add_to_linker::<InstanceState, Deterministic>(&mut linker, wasi)?;
     linker.allow_shadowing(false);
     Ok(linker)
 }
@@ -134,7 +134,7 @@ impl Wasi {
     }
 }
 
-impl WasiView for State {
+impl WasiView for InstanceState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         let wasi = wasi(self);
         WasiCtxView {
@@ -146,7 +146,7 @@ impl WasiView for State {
 
 /// Only components linked with [`wasi_linker`] get here, and their calls have an
 /// environment.
-fn wasi(state: &mut State) -> &mut Wasi {
+fn wasi(state: &mut InstanceState) -> &mut Wasi {
     state
         .wasi
         .as_deref_mut()

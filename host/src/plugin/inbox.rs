@@ -205,28 +205,28 @@ impl Folder {
                 continue;
             }
             match self.take(&path, stamp, quiet) {
-                Taken::Settled => {
+                FileState::Settled => {
                     if let Some(known) = self.files.get_mut(&path) {
                         known.settled = true;
                     }
                 }
-                Taken::NotYet => wait = wait.min(QUIET),
+                FileState::NotYet => wait = wait.min(QUIET),
             }
         }
         wait
     }
 
-    fn take(&mut self, path: &Path, stamp: Stamp, quiet: Duration) -> Taken {
+    fn take(&mut self, path: &Path, stamp: Stamp, quiet: Duration) -> FileState {
         let bytes = match read(path) {
             Ok(bytes) => bytes,
             Err(error) => {
                 tracing::warn!(file = %path.display(), %error, "inbox file cannot be read; skipped until it changes");
-                return Taken::Settled;
+                return FileState::Settled;
             }
         };
         let unchanged = Stamp::read(path).is_ok_and(|after| after == stamp);
         if !unchanged || (!is_whole(&bytes) && quiet < PATIENCE) {
-            return Taken::NotYet;
+            return FileState::NotYet;
         }
         let digest = Digest::compute(&bytes);
         if self.handed_on.get(path) != Some(&digest) {
@@ -236,7 +236,7 @@ impl Folder {
                 bytes,
             });
         }
-        Taken::Settled
+        FileState::Settled
     }
 
     fn component_files(&self) -> std::io::Result<Vec<PathBuf>> {
@@ -256,7 +256,7 @@ impl Folder {
     }
 }
 
-enum Taken {
+enum FileState {
     /// Reported, already known, or unreadable: nothing to do until it changes.
     Settled,
     NotYet,

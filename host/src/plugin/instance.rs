@@ -18,7 +18,7 @@ use super::memory::{Bounds, MemoryExceeded, Pool, PoolExhausted};
 use super::schedule::processor_time_of_slice;
 
 /// The data of a store.
-pub struct State {
+pub struct InstanceState {
     pub bounds: Bounds,
     /// Only for components that import something from WASI.
     pub wasi: Option<Box<Wasi>>,
@@ -72,10 +72,10 @@ pub fn store(
     pool: &Arc<Pool>,
     ticket: &Arc<Ticket>,
     wasi: Option<Wasi>,
-) -> Store<State> {
+) -> Store<InstanceState> {
     let mut store = Store::new(
         engine,
-        State {
+        InstanceState {
             bounds: Bounds::new(allowance.memory, Arc::clone(pool)),
             wasi: wasi.map(Box::new),
         },
@@ -105,7 +105,7 @@ pub fn store(
 /// Returns a [`CallError`] if the guest failed, exceeded a limit, or broke a rule of the
 /// host.
 pub fn conclude<T>(
-    store: &Store<State>,
+    store: &Store<InstanceState>,
     allowance: Allowance,
     answer: Result<T, Fault>,
 ) -> Result<(T, Vec<String>), CallError> {

@@ -13,11 +13,11 @@ use wasmtime::{Engine, Precompiled};
 use super::abi::{self, Guest, Offer};
 use super::error::{CallError, LoadError, first_of, shortened};
 use super::imports::Wasi;
-use super::instance::State;
+use super::instance::InstanceState;
 use super::schedule::aside;
 use super::schema::{Bounded, Fault, Refused};
 use super::trial::{Aside, TRIAL_LANE, Trial};
-use super::{Budget, Plugins, Whose, golden, imports, replies, rules, signature};
+use super::{Budget, CallAccount, Plugins, golden, imports, replies, rules, signature};
 use crate::domain::exchange::SenderChecks;
 use crate::domain::plugin::{Description, Digest, PluginKind, RanWith, ReplySlot};
 use crate::domain::publisher::PublicKey;
@@ -131,13 +131,14 @@ pub(super) async fn prepare(trial: &mut Trial, wasm: Vec<u8>) -> Result<Prepared
     let plugins = trial.plugins.clone();
     let limit = plugins.0.component_bytes;
     let (read, wasm) =
-        aside(move || Read::from_wasm(&wasm, limit).map(|read| (read, wasm))).await??;
+        aside(move || InspectedComponent::from_wasm(&wasm, limit).map(|read| (read, wasm)))
+            .await??;
     let linked = link(&plugins, &read.digest, wasm).await?;
     trial.within(try_out(&plugins, read, linked)).await?
 }
 
 /// What the component's bytes show before any of it is run.
-pub(super) struct Read {
+pub(super) struct InspectedComponent {
     digest: Digest,
     bytes: usize,
     pub(super) signer: Option<PublicKey>,
@@ -146,7 +147,7 @@ pub(super) struct Read {
     pub(super) cases: Aside<Vec<Arc<Case>>>,
 }
 
-impl Read {
+impl InspectedComponent {
     /// Reads all of the bytes several times, so it must not run on threads that serve
     /// requests.
     ///
@@ -169,7 +170,11 @@ impl Read {
 }
 
 /// Makes all calls of a trial.
-async fn try_out(plugins: &Plugins, read: Read, linked: Linked) -> Result<Prepared, LoadError> {
+async fn try_out(
+    plugins: &Plugins,
+    read: InspectedComponent,
+    linked: Linked,
+) -> Result<Prepared, LoadError> {
     let (description, schema) = described(plugins, &read.digest, &linked).await?;
     let loaded = Arc::new(Loaded {
         digest: read.digest,
@@ -299,7 +304,7 @@ fn link_component(plugins: &Plugins, component: &Component) -> Result<Linked, Lo
     let offer = claimed_offer(engine, component)?;
     let imports_wasi = check_imports(engine, component)?;
     check_needs(component, plugins.0.memory)?;
-    let linker: &Linker<State> = if imports_wasi {
+    let linker: &Linker<InstanceState> = if imports_wasi {
         &plugins.0.wasi_linker
     } else {
         &plugins.0.bare_linker
@@ -453,7 +458,7 @@ async fn described(
 ) -> Result<(Description, Option<Bounded>), LoadError> {
     let guest = Arc::clone(&linked.guest);
     let wasi = linked.imports_wasi.then(|| Wasi::new(&digest.0, ""));
-    let whose = Whose {
+    let whose = CallAccount {
         lane: TRIAL_LANE,
         digest,
         budget: Budget::Trial,

@@ -11,6 +11,7 @@
 mod abi;
 #[cfg(feature = "bench")]
 pub mod bench;
+mod bounded_queue;
 mod breaker;
 mod calls;
 #[cfg(test)]
@@ -43,7 +44,8 @@ use tokio::sync::oneshot;
 use wasmtime::component::Linker;
 use wasmtime::{Engine, Store};
 
-pub use self::breaker::{Function, Open};
+pub use self::bounded_queue::BoundedQueue;
+pub use self::breaker::Open;
 pub use self::compile::{
     Compiler, EXIT_INVALID as COMPILE_EXIT_INVALID, translate as compile_component,
 };
@@ -58,9 +60,9 @@ use self::breaker::Breakers;
 use self::compile::Compilation;
 use self::engine::Ticker;
 use self::imports::Wasi;
-use self::instance::{Allowance, State, Ticket};
+use self::instance::{Allowance, InstanceState, Ticket};
 use self::registry::Registry;
-use self::schedule::{Bounds, Evicted, Refused, Threads, Work};
+use self::schedule::{Bounds, Evicted, PluginTask, Refused, Threads};
 use crate::clock::SharedClock;
 use crate::config;
 use crate::domain::plugin::Digest;
@@ -84,12 +86,19 @@ pub enum Budget {
     Trial,
 }
 
+impl Budget {
+    /// Returns whether the call's result may have an effect, beyond the answer to the caller.
+    pub fn has_effects(self) -> bool {
+        self != Self::Trial
+    }
+}
+
 /// The guest's work for a call.
 type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
 /// The lane and version that pay for a call, and its budget.
 #[derive(Clone, Copy)]
-struct Whose<'a> {
+struct CallAccount<'a> {
     lane: &'a str,
     digest: &'a Digest,
     budget: Budget,
@@ -107,8 +116,8 @@ pub struct Plugins(Arc<Inner>);
 struct Inner {
     engine: Engine,
     ticker: Arc<Ticker>,
-    bare_linker: Linker<State>,
-    wasi_linker: Linker<State>,
+    bare_linker: Linker<InstanceState>,
+    wasi_linker: Linker<InstanceState>,
     compilation: Compilation,
     schemas: schema::Apart,
     trials: trial::Trials,
@@ -171,7 +180,7 @@ impl Plugins {
             compiler,
             data_dir,
             engine::compatibility(&engine),
-            Duration::from_secs(config.compile_seconds),
+            config.compile_time(),
             config.compile_memory_mib,
             component_bytes.saturating_mul(limits::CODE_PER_COMPONENT_BYTE) as u64,
         )?;
@@ -184,7 +193,7 @@ impl Plugins {
             ticker,
             compilation,
             schemas,
-            trials: trial::Trials::new(Duration::from_secs(config.trial_seconds)),
+            trials: trial::Trials::new(config.trial_time()),
             registry: Registry::default(),
             threads: Threads::start(threads, bounds)?,
             breakers: Breakers::new(Arc::clone(&clock)),
@@ -290,9 +299,9 @@ impl Inner {
     /// standard output and error.
     async fn call<T: Send + 'static>(
         &self,
-        whose: Whose<'_>,
+        whose: CallAccount<'_>,
         wasi: Option<Wasi>,
-        guest: impl for<'a> FnOnce(&'a mut Store<State>) -> Asked<'a, T> + Send + 'static,
+        guest: impl for<'a> FnOnce(&'a mut Store<InstanceState>) -> Asked<'a, T> + Send + 'static,
     ) -> Result<(T, Vec<String>), CallError> {
         let inline = matches!(whose.budget, Budget::Inline | Budget::Brief);
         let time = if inline { self.inline } else { self.deadline };
@@ -304,7 +313,7 @@ impl Inner {
         };
         let ticket = Arc::new(Ticket::default());
         // Gives up the call even if the caller is dropped.
-        let waiting = Waiting(Arc::clone(&ticket));
+        let waiting = CancelOnDrop(Arc::clone(&ticket));
         let (answer, answered) = oneshot::channel();
         let engine = self.engine.clone();
         let pool = Arc::clone(&self.pool);
@@ -324,7 +333,7 @@ impl Inner {
             // Fails if the caller no longer waits, and then the result is not needed.
             let _ = answer.send(result);
         });
-        let work = Work {
+        let work = PluginTask {
             future,
             evicted: Arc::clone(&evicted),
         };
@@ -370,7 +379,7 @@ impl Inner {
             let result = work.await;
             let _ = answer.send(result);
         });
-        let work = Work {
+        let work = PluginTask {
             future,
             evicted: Arc::default(),
         };
@@ -391,9 +400,9 @@ fn refused(refused: Refused) -> CallError {
 /// A call's wall-clock limit as a multiple of its processor time.
 const WALL_FACTOR: u32 = 4;
 
-struct Waiting(Arc<Ticket>);
+struct CancelOnDrop(Arc<Ticket>);
 
-impl Drop for Waiting {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.give_up();
     }

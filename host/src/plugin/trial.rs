@@ -15,15 +15,14 @@
 //! at the same time ([`limits::TRIALS_AT_ONCE`]).
 
 use std::ops::Deref;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::Plugins;
+use super::bounded_queue::BoundedQueue;
 use super::error::LoadError;
 use super::load::{self, Prepared};
 use super::schedule::drop_aside;
@@ -33,8 +32,7 @@ use crate::limits;
 pub const TRIAL_LANE: &str = "(trial)";
 
 pub struct Trials {
-    turns: Arc<Semaphore>,
-    waiting: AtomicUsize,
+    queue: BoundedQueue,
     budget: Duration,
 }
 
@@ -42,19 +40,9 @@ impl Trials {
     /// Returns trials with this time budget, none of which runs yet.
     pub fn new(budget: Duration) -> Self {
         Self {
-            turns: Arc::new(Semaphore::new(limits::TRIALS_AT_ONCE)),
-            waiting: AtomicUsize::new(0),
+            queue: BoundedQueue::new(limits::TRIALS_AT_ONCE, limits::TRIALS_WAITING),
             budget,
         }
-    }
-}
-
-/// Counts a trial as waiting until it is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -119,20 +107,13 @@ impl Plugins {
     /// Returns [`LoadError::Busy`] if too many trials wait already.
     pub async fn trial(&self) -> Result<Trial, LoadError> {
         let trials = &self.0.trials;
-        let waiting = Waiting(&trials.waiting);
-        if trials.waiting.fetch_add(1, Ordering::Relaxed) >= limits::TRIALS_WAITING {
-            return Err(LoadError::Busy {
-                waiting: limits::TRIALS_WAITING,
-            });
-        }
-        let turn = Arc::clone(&trials.turns).acquire_owned().await;
-        drop(waiting);
+        let turn = trials.queue.turn().await?;
         Ok(Trial {
             plugins: self.clone(),
             budget: trials.budget,
             left: trials.budget,
             unpassed: None,
-            turn: Some(turn.map_err(|error| LoadError::Host(error.to_string()))?),
+            turn: Some(turn),
         })
     }
 

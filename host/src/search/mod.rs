@@ -33,5 +33,5 @@ mod varint;
 pub use fold::fold;
 pub use gathering::{Gathering, TooLarge};
 pub use index::Index;
-pub use rank::{Found, Hit};
+pub use rank::{Hit, SearchResults};
 pub use term::{Term, TermError};

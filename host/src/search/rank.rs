@@ -16,7 +16,7 @@ use super::term::{Like, Term};
 use crate::domain::id::ProductId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchResults {
     /// All matches, not only those of the page.
     pub total: u64,
     pub page: Vec<Hit>,
@@ -36,7 +36,7 @@ const MARKS: u16 = (1 << MARK) - 1;
 
 impl Index {
     /// Returns the matches from position `from` on, at most `count` of them.
-    pub fn search(&self, term: &Term, from: u64, count: usize) -> Found {
+    pub fn search(&self, term: &Term, from: u64, count: usize) -> SearchResults {
         let whole = term.points();
         let least = whole.div_ceil(2);
         let mut base = cells(&self.base, term, least);
@@ -62,7 +62,7 @@ impl Index {
             },
             score: score(u32::from(points), whole),
         });
-        Found {
+        SearchResults {
             total,
             page: page.collect(),
         }
@@ -75,7 +75,7 @@ fn score(points: u32, whole: u32) -> u32 {
 }
 
 /// A word of the term, and its matches in a segment.
-struct Part {
+struct WordMatches {
     mark: u16,
     most: u32,
     likes: Vec<Like>,
@@ -100,7 +100,7 @@ fn cells(segment: &Segment, term: &Term, least: u32) -> Vec<u16> {
                 .map(|word| segment.lists.cost(&(word..word + 1)));
             segment.lists.cost(&like.words) + beside.unwrap_or(0)
         });
-        Part {
+        WordMatches {
             mark,
             most: word.most(),
             cost: costs.sum(),
@@ -137,7 +137,7 @@ fn cells(segment: &Segment, term: &Term, least: u32) -> Vec<u16> {
 }
 
 /// Adds a word's points to the names that have it.
-fn add(segment: &Segment, part: &Part, cells: &mut [u16]) {
+fn add(segment: &Segment, part: &WordMatches, cells: &mut [u16]) {
     for like in &part.likes {
         let add = cell_of(like.points) + part.mark;
         if let Some(beside) = like.beside {
@@ -222,7 +222,7 @@ static SPREAD: [[u16; 8]; 256] = {
 };
 
 /// Adds a word's points to those of these names that have it.
-fn add_to(segment: &Segment, part: &Part, cells: &mut [u16], names: &[u32]) {
+fn add_to(segment: &Segment, part: &WordMatches, cells: &mut [u16], names: &[u32]) {
     let mut words = Vec::new();
     for &name in names {
         segment.read(name, &mut words);

@@ -10,7 +10,7 @@
 //! A rebuild is a second build. It reads the feed from its beginning while the first
 //! build serves, and replaces the first build once it has caught up.
 
-use crate::domain::analytics::{Counts, Key, MetricSet, Slot};
+use crate::domain::analytics::{CountKey, Counts, MetricSet, TimeSlot};
 use crate::domain::id::{AgentId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::domain::zone::Day;
@@ -104,8 +104,8 @@ pub fn is_stale(as_of: Option<Micros>, now: Micros) -> bool {
 /// A range of slots that includes `from` and excludes `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots {
-    pub from: Slot,
-    pub to: Slot,
+    pub from: TimeSlot,
+    pub to: TimeSlot,
 }
 
 /// The cells that an answer needs. Slots are read only if the zone has no complete cube
@@ -139,7 +139,7 @@ pub struct Cell {
 pub struct Cells {
     pub state: RollupState,
     /// At least every key that the cells name, by its number.
-    pub keys: Vec<(i64, Key)>,
+    pub keys: Vec<(i64, CountKey)>,
     pub cells: Vec<Cell>,
     /// The cells come from a cube, or the zone needs none.
     pub of_cube: bool,

@@ -177,11 +177,9 @@ pub enum DealLogged {
 }
 
 /// A row of a deal's history.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DealChange {
     pub at: Micros,
-    #[serde(flatten)]
     pub by: ChangedBy,
     /// The changed fields. For the first row of a deal that a partner created: its
     /// initial fields.
@@ -189,14 +187,12 @@ pub struct DealChange {
 }
 
 /// A log entry that a partner added to a deal.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DealLog {
     pub id: DealLogId,
     pub created_at: Micros,
     pub partner_id: PartnerId,
     pub key_id: KeyId,
-    #[serde(rename = "type")]
     pub kind: String,
     pub subject: String,
     pub description: Option<String>,
@@ -204,8 +200,7 @@ pub struct DealLog {
 }
 
 /// A deal's past, for operators. Both lists have the newest entry first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DealPast {
     pub created_at: Micros,
     /// The delivery that created the deal. `None` if a partner created it.

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::contact::FoundBy;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
 use crate::domain::time::Micros;
@@ -21,7 +22,7 @@ pub(super) const EMPTIED: &str =
 
 /// Replaces the answer to a request about an erased person, which may have named the person:
 /// [`StoredAnswer::is_erased`](super::StoredAnswer::is_erased).
-pub(super) const ERASED_ANSWER: &str = r#"{"status":0,"headers":[],"body":""}"#;
+pub(super) const ERASED_ANSWER: &str = r#"{"status":400,"headers":[],"body":""}"#;
 
 /// Names a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,33 +31,6 @@ pub enum PersonBy {
     Id(ContactId),
     /// One of `domain::contact::keys`.
     Key(String),
-}
-
-/// The kind of key by which a contact was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FoundBy {
-    Id,
-    Phone,
-    Email,
-}
-
-impl FoundBy {
-    pub const ALL: [Self; 3] = [Self::Id, Self::Phone, Self::Email];
-
-    /// Returns the word that the store keeps.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Id => "id",
-            Self::Phone => "phone",
-            Self::Email => "email",
-        }
-    }
-
-    /// Reads a word of the store. `None` if it is not known.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|by| by.as_str() == text)
-    }
 }
 
 /// A person, with what is needed to find the person's data. Do not log it.
@@ -192,7 +166,7 @@ impl Remaining {
 
     /// Returns the form that is shown: the first deliveries by id, the rest as a count.
     #[must_use]
-    pub fn told(mut self) -> Self {
+    pub fn for_display(mut self) -> Self {
         let more = self.deliveries.len().saturating_sub(limits::LEFT_SHOWN);
         self.deliveries.truncate(limits::LEFT_SHOWN);
         self.more_deliveries += u64::try_from(more).unwrap_or(u64::MAX);
@@ -338,7 +312,7 @@ mod tests {
         assert_eq!(remaining.deliveries.len(), limits::LEFT_REMEMBERED);
         assert_eq!(remaining.more_deliveries, 3);
         let first = remaining.deliveries[0].id;
-        let told = remaining.clone().told();
+        let told = remaining.clone().for_display();
         assert_eq!(told.deliveries.len(), limits::LEFT_SHOWN);
         let more = limits::LEFT_REMEMBERED - limits::LEFT_SHOWN + 3;
         assert_eq!(told.more_deliveries, more as u64);

@@ -83,7 +83,7 @@ impl From<rusqlite::Error> for StoreError {
 
 impl StoreError {
     /// Returns whether the watch of the store has logged this failure already.
-    pub fn is_told(&self) -> bool {
+    pub fn is_logged(&self) -> bool {
         matches!(self, Self::Lost(_))
     }
 

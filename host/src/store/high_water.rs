@@ -39,11 +39,11 @@ pub struct Mark {
 pub struct HighWater {
     /// `None`: nothing is kept beyond the process.
     file: Option<PathBuf>,
-    state: Mutex<State>,
+    state: Mutex<HighWaterState>,
 }
 
 #[derive(Default)]
-struct State {
+struct HighWaterState {
     /// The content of the file, or what it will be once writing begins.
     sight: Option<Mark>,
     /// The file is not up to date.
@@ -83,9 +83,9 @@ impl HighWater {
         };
         Ok(Arc::new(Self {
             file: Some(file),
-            state: Mutex::new(State {
+            state: Mutex::new(HighWaterState {
                 sight,
-                ..State::default()
+                ..HighWaterState::default()
             }),
         }))
     }
@@ -182,11 +182,11 @@ impl HighWater {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HighWaterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, state: &mut State) {
+    fn write(&self, state: &mut HighWaterState) {
         let (Some(file), Some(sight), true) = (&self.file, &state.sight, state.unwritten) else {
             return;
         };
@@ -201,7 +201,7 @@ impl HighWater {
 }
 
 /// Delays writes. `ahead`: the time until the clock reaches the newest stamp.
-fn close(state: &mut State, why: &str, ahead: Duration) {
+fn close(state: &mut HighWaterState, why: &str, ahead: Duration) {
     let wait = ahead.clamp(limits::FENCE_LEAST, limits::FENCE_LONGEST);
     if ahead > limits::FENCE_LONGEST {
         tracing::error!(

@@ -13,7 +13,7 @@ use crate::domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, PartnerId,
     WorkspaceId,
 };
-use crate::domain::message::{Progress, State, TemplateName};
+use crate::domain::message::{MessageState, Progress, TemplateName};
 use crate::domain::phone::Phone;
 use crate::domain::time::Micros;
 use crate::domain::workspace::AgentKind;
@@ -115,9 +115,9 @@ pub struct StoredAnswer {
 
 impl StoredAnswer {
     /// Returns whether an erasure has replaced the answer, because it may have named a person.
-    /// It has no status then; `http` words what a repeat gets.
+    /// Only then it has no body; `http` words what a repeat gets.
     pub fn is_erased(&self) -> bool {
-        self.status == 0
+        self.body.is_empty()
     }
 }
 
@@ -132,7 +132,7 @@ pub enum Notified {
         message: MessageId,
         /// The recipient to whom the adapter sends.
         recipient: String,
-        state: State,
+        state: MessageState,
     },
     /// The contact has opted out or was banned. Nothing was stored.
     Banned,
@@ -143,7 +143,7 @@ pub enum Notified {
     Running {
         conversation: Option<ConversationId>,
         message: Option<MessageId>,
-        state: State,
+        state: MessageState,
         alive: bool,
     },
     /// The idempotency key was used with another body.
@@ -188,7 +188,7 @@ pub enum SendOutcome {
         recipient_id: Option<String>,
         /// Includes the time of acceptance, and whatever else the answer reports.
         progress: Progress,
-        /// The answer's own word for the progress, if no [`State`] corresponds to it.
+        /// The answer's own word for the progress, if no [`MessageState`] corresponds to it.
         word: Option<String>,
     },
     /// Final: the message failed and gets a row in the report.
@@ -237,7 +237,7 @@ pub enum Verdict {
 pub struct MessageOutcome {
     pub message: MessageId,
     pub conversation: ConversationId,
-    pub state: State,
+    pub state: MessageState,
 }
 
 /// A deadline of a conversation has passed: it is unanswered or idle.
@@ -344,7 +344,7 @@ pub struct TemplateList {
 pub struct OutboxFilter {
     pub workspace: Option<WorkspaceId>,
     pub agent: Option<AgentId>,
-    pub state: Option<State>,
+    pub state: Option<MessageState>,
     pub before: Option<MessageId>,
     pub limit: u32,
 }

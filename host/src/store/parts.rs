@@ -3,7 +3,9 @@
 
 use std::collections::HashSet;
 
-use super::write::{ConversionResult, DedupeKey, ItemResult, NewItem, Part, Reconversion, Write};
+use super::write::{
+    ConversionPart, ConversionResult, DedupeKey, ItemResult, NewItem, Reconversion, Write,
+};
 use crate::domain::id::ConnectionId;
 use crate::limits;
 use crate::store::FetchOutcome;
@@ -73,7 +75,7 @@ impl Reconversion {
             let places = (first.index, last.index);
             let keys: Vec<_> = items.iter().filter_map(key).collect();
             let repeats = keys.iter().filter(|key| used.contains(*key)).cloned();
-            let part = Part {
+            let part = ConversionPart {
                 of,
                 places,
                 used: repeats.collect(),

@@ -23,11 +23,11 @@ pub struct SingleFlight<K, V>(Mutex<HashMap<K, UnderWay<V>>>);
 
 struct UnderWay<V> {
     since: Instant,
-    told: watch::Receiver<Told<V>>,
+    told: watch::Receiver<SharedResult<V>>,
 }
 
 /// None: not answered yet.
-type Told<V> = Option<Result<V, StoreError>>;
+type SharedResult<V> = Option<Result<V, StoreError>>;
 
 /// The answer to one caller.
 #[derive(Debug)]
@@ -56,8 +56,8 @@ impl<K: Hash + Eq + Clone, V: Clone> SingleFlight<K, V> {
     ) -> Result<Answer<V>, StoreError> {
         loop {
             let mut told = match self.turn(key) {
-                Turn::Mine(asking) => return asking.tell(question.await),
-                Turn::Anothers(told) => told,
+                FlightRole::Mine(asking) => return asking.tell(question.await),
+                FlightRole::Anothers(told) => told,
             };
             // This fails if the asking caller has given up.
             let _ = told.changed().await;
@@ -79,17 +79,17 @@ impl<K: Hash + Eq + Clone, V: Clone> SingleFlight<K, V> {
         self.under_way().clear();
     }
 
-    fn turn(&self, key: &K) -> Turn<'_, K, V> {
+    fn turn(&self, key: &K) -> FlightRole<'_, K, V> {
         let mut all = self.under_way();
         if let Some(asked) = all.get(key)
             && asked.since.elapsed() < YOUNG
         {
-            return Turn::Anothers(asked.told.clone());
+            return FlightRole::Anothers(asked.told.clone());
         }
         let (tell, told) = watch::channel(None);
         let since = Instant::now();
         all.insert(key.clone(), UnderWay { since, told });
-        Turn::Mine(Asking {
+        FlightRole::Mine(Asking {
             once: self,
             key: key.clone(),
             tell,
@@ -103,16 +103,16 @@ impl<K, V> SingleFlight<K, V> {
     }
 }
 
-enum Turn<'a, K: Hash + Eq, V> {
+enum FlightRole<'a, K: Hash + Eq, V> {
     Mine(Asking<'a, K, V>),
-    Anothers(watch::Receiver<Told<V>>),
+    Anothers(watch::Receiver<SharedResult<V>>),
 }
 
 /// A question under way. Dropping it ends the question.
 struct Asking<'a, K: Hash + Eq, V> {
     once: &'a SingleFlight<K, V>,
     key: K,
-    tell: watch::Sender<Told<V>>,
+    tell: watch::Sender<SharedResult<V>>,
 }
 
 impl<K: Hash + Eq, V: Clone> Asking<'_, K, V> {

@@ -11,14 +11,14 @@ use super::{StoreError, Write, Written};
 use crate::domain::id::ConnectionId;
 use crate::limits;
 
-pub(super) struct Waiting {
+pub(super) struct QueuedWrite {
     pub write: Write,
     pub answer: oneshot::Sender<Result<Written, StoreError>>,
 }
 
 /// The connection of a write that comes from outside. `None`: the one line for writes of
 /// people and of the service itself.
-type Whose = Option<ConnectionId>;
+type LineKey = Option<ConnectionId>;
 
 pub(super) struct Lines {
     inner: Mutex<Inner>,
@@ -28,13 +28,13 @@ pub(super) struct Lines {
 struct Inner {
     /// The places of a line in a commit that several lines share.
     of_one: usize,
-    lines: HashMap<Whose, VecDeque<Waiting>>,
+    lines: HashMap<LineKey, VecDeque<QueuedWrite>>,
     /// The lines in the order of their turns, each once.
-    turns: VecDeque<Whose>,
+    turns: VecDeque<LineKey>,
     count: usize,
     closed: bool,
     /// The line whose write was taken last.
-    last: Option<Whose>,
+    last: Option<LineKey>,
     /// The number of further batches that count as shared.
     shared: u32,
 }
@@ -60,8 +60,8 @@ impl Lines {
     /// # Errors
     ///
     /// `Refused::Full` if the line has no room, and `Refused::Closed` after [`Self::close`].
-    pub fn push(&self, waiting: Waiting) -> Result<(), Refused> {
-        let whose = whose(&waiting.write);
+    pub fn push(&self, waiting: QueuedWrite) -> Result<(), Refused> {
+        let whose = line_key(&waiting.write);
         let mut inner = self.inner();
         if inner.closed {
             return Err(Refused::Closed);
@@ -98,7 +98,7 @@ impl Lines {
 
     /// Adds the writes of the next commit, at most `most` in all. Returns whether the
     /// commit has reached its limit of bytes.
-    pub fn take(&self, most: usize, batch: &mut Vec<Waiting>) -> bool {
+    pub fn take(&self, most: usize, batch: &mut Vec<QueuedWrite>) -> bool {
         self.inner().take(most, batch)
     }
 
@@ -122,14 +122,14 @@ impl Inner {
 
     /// Gives each line an equal part of all places, and keeps one part for a line that is
     /// not there yet, so that a flood in one line keeps no other out.
-    fn has_room(&self, whose: &Whose) -> bool {
+    fn has_room(&self, whose: &LineKey) -> bool {
         let own = self.lines.get(whose).map_or(0, VecDeque::len);
         let others = self.lines.len() - usize::from(own > 0);
         let part = limits::WRITES_WAITING / (others + 2);
         self.count < limits::WRITES_WAITING && own < part.max(1)
     }
 
-    fn add(&mut self, whose: Whose, waiting: Waiting) {
+    fn add(&mut self, whose: LineKey, waiting: QueuedWrite) {
         self.count += 1;
         match self.lines.get_mut(&whose) {
             Some(line) => line.push_back(waiting),
@@ -140,14 +140,14 @@ impl Inner {
         }
     }
 
-    fn take(&mut self, most: usize, batch: &mut Vec<Waiting>) -> bool {
+    fn take(&mut self, most: usize, batch: &mut Vec<QueuedWrite>) -> bool {
         let of_each = self.of_each(most);
         let is_full = self.take_rounds(of_each, most, batch);
-        self.last = batch.last().map(|waiting| whose(&waiting.write));
+        self.last = batch.last().map(|waiting| line_key(&waiting.write));
         is_full
     }
 
-    fn take_rounds(&mut self, of_each: usize, most: usize, batch: &mut Vec<Waiting>) -> bool {
+    fn take_rounds(&mut self, of_each: usize, most: usize, batch: &mut Vec<QueuedWrite>) -> bool {
         let mut bytes = 0;
         // Each round gives each line one place.
         for _ in 0..of_each {
@@ -195,7 +195,7 @@ impl Inner {
     }
 }
 
-fn whose(write: &Write) -> Whose {
+fn line_key(write: &Write) -> LineKey {
     match write {
         Write::Accept(acceptance) => Some(acceptance.delivery.connection.clone()),
         Write::Notify(notification) => Some(notification.channel.connection.clone()),
@@ -239,7 +239,7 @@ mod tests {
         text.parse().expect("22 characters")
     }
 
-    fn write(letter: char, bytes: usize) -> Waiting {
+    fn write(letter: char, bytes: usize) -> QueuedWrite {
         let delivery = NewDelivery {
             id: DeliveryId::new(Micros(0)),
             workspace: WorkspaceId::new(Micros(0)),
@@ -265,7 +265,7 @@ mod tests {
             },
             peer: None,
         };
-        Waiting {
+        QueuedWrite {
             write: Write::Accept(Box::new(acceptance)),
             answer: oneshot::channel().0,
         }
@@ -285,7 +285,7 @@ mod tests {
         inner.take(most, &mut batch);
         let mut count = std::collections::BTreeMap::<char, usize>::new();
         for waiting in batch {
-            let whose = whose(&waiting.write).expect("a connection's");
+            let whose = line_key(&waiting.write).expect("a connection's");
             let letter = whose.as_str().chars().next().expect("a letter");
             *count.entry(letter).or_default() += 1;
         }

@@ -254,14 +254,14 @@ pub struct Reconversion {
     pub mode: Mode,
     pub result: ConversionResult,
     /// Set if the conversion is too large for one write. See `Reconversion::in_parts`.
-    pub part: Option<Part>,
+    pub part: Option<ConversionPart>,
 }
 
 /// One of the parts in which a large conversion is committed, in order and under one
 /// claim. Until the last part is committed, the delivery stays waiting, so that the next
 /// host to claim it continues if this one is cut off.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ConversionPart {
     /// The number of items of all parts together.
     pub of: u32,
     /// The places of its first and its last item.
@@ -272,7 +272,7 @@ pub struct Part {
     pub until: Option<Micros>,
 }
 
-impl Part {
+impl ConversionPart {
     /// Returns whether it contains the first item of the delivery.
     pub fn is_first(&self) -> bool {
         self.places.0 == 0

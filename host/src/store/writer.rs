@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::waiting::{Lines, Refused, Waiting};
+use super::waiting::{Lines, QueuedWrite, Refused};
 use super::{Batch, Cause, Store, StoreError, Write, Written};
 use crate::domain::id::ConnectionId;
 use crate::limits;
@@ -27,7 +27,7 @@ pub struct Writer {
 
 struct Shared {
     lines: Arc<Lines>,
-    background: mpsc::Sender<Waiting>,
+    background: mpsc::Sender<QueuedWrite>,
     stop: mpsc::Sender<()>,
     task: Mutex<Option<JoinHandle<()>>>,
     trouble: Arc<Trouble>,
@@ -116,7 +116,7 @@ impl Writer {
     /// `Busy` if the queue is full, `Unavailable` after a shutdown, and the errors of the commit.
     pub async fn submit(&self, write: Write) -> Result<Written, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let pushed = self.shared.lines.push(Waiting { write, answer });
+        let pushed = self.shared.lines.push(QueuedWrite { write, answer });
         pushed.map_err(|refused| match refused {
             Refused::Full => StoreError::Busy,
             Refused::Closed => stopped(),
@@ -131,7 +131,10 @@ impl Writer {
     /// The same as [`Self::submit`].
     pub async fn submit_background(&self, write: Write) -> Result<Written, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let sent = self.shared.background.try_send(Waiting { write, answer });
+        let sent = self
+            .shared
+            .background
+            .try_send(QueuedWrite { write, answer });
         sent.map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => StoreError::Busy,
             mpsc::error::TrySendError::Closed(_) => stopped(),
@@ -178,11 +181,11 @@ fn stopped() -> StoreError {
 
 struct Queues {
     lines: Arc<Lines>,
-    background: mpsc::Receiver<Waiting>,
+    background: mpsc::Receiver<QueuedWrite>,
     stopping: mpsc::Receiver<()>,
     max_batch: usize,
     /// A background write that was taken and lets others go first.
-    behind: Option<Waiting>,
+    behind: Option<QueuedWrite>,
     /// The number of commits that went before it.
     passed: u32,
 }
@@ -190,7 +193,7 @@ struct Queues {
 impl Queues {
     /// Waits for the first write, and returns all that wait, up to the bounds. Empty: the writer
     /// has ended.
-    async fn next(&mut self) -> Vec<Waiting> {
+    async fn next(&mut self) -> Vec<QueuedWrite> {
         let mut batch = Vec::new();
         if self.behind.is_none() {
             match self.first().await {
@@ -208,7 +211,7 @@ impl Queues {
 
     /// Adds background writes, with at most the cost of one part of a large delivery. Such a part
     /// is only added after it has let some commits go first.
-    fn add_background(&mut self, batch: &mut Vec<Waiting>) {
+    fn add_background(&mut self, batch: &mut Vec<QueuedWrite>) {
         let waited_for = !batch.is_empty();
         let mut cost = 0;
         for _ in 0..limits::BACKGROUND_WRITES_PER_COMMIT.min(self.max_batch) {
@@ -231,7 +234,7 @@ impl Queues {
         }
     }
 
-    fn next_behind(&mut self) -> Option<Waiting> {
+    fn next_behind(&mut self) -> Option<QueuedWrite> {
         let waiting = self.behind.take();
         waiting.or_else(|| self.background.try_recv().ok())
     }
@@ -263,7 +266,7 @@ impl Queues {
 /// What ends the wait.
 enum First {
     WaitedFor,
-    Background(Waiting),
+    Background(QueuedWrite),
 }
 
 async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch, trouble: Arc<Trouble>) {

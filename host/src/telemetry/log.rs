@@ -64,9 +64,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+    struct CapturedLog(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 
-    impl io::Write for Kept {
+    impl io::Write for CapturedLog {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let mut kept = self.0.lock().expect("one thread");
             kept.extend_from_slice(bytes);
@@ -82,7 +82,7 @@ mod tests {
     fn no_text_can_begin_a_log_line_or_move_the_cursor() {
         let hostile = "x\n2026-01-01T00:00:00Z ERROR forged\u{1b}[2J\u{9b}2J\u{202e}\u{85}\r";
         for json in [false, true] {
-            let kept = Kept::default();
+            let kept = CapturedLog::default();
             let out = kept.clone();
             let log = tracing_subscriber::fmt()
                 .with_ansi(false)

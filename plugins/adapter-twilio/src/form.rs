@@ -6,7 +6,7 @@ pub struct Form(Vec<(String, String)>);
 
 impl Form {
     /// Returns the fields of a body; refuses a body that is not a form.
-    pub fn of(delivery: &Delivery) -> Result<Self, Problem> {
+    pub fn parse(delivery: &Delivery) -> Result<Self, Problem> {
         let body = body_bytes(&delivery.body);
         if body.trim_ascii().is_empty() {
             return Err(Problem::new("the body is empty, a form was expected"));

@@ -94,7 +94,7 @@ impl Adapter for Twilio {
     }
 
     fn list_templates(config: &Config) -> Result<TemplateStep, Problem> {
-        Ok(templates::of(config).into())
+        Ok(templates::from_config(config).into())
     }
 }
 

@@ -5,7 +5,7 @@ use leadhost_sdk::{Placeholder, Template, serde_json::json};
 
 use crate::{Config, config::Content};
 
-pub fn of(config: &Config) -> Vec<Template> {
+pub fn from_config(config: &Config) -> Vec<Template> {
     config.templates.iter().map(template).collect()
 }
 

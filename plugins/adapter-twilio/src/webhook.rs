@@ -6,7 +6,7 @@ use leadhost_sdk::{ContactChange, Delivery, Event, Problem, Webhook};
 use crate::{Config, address, form::Form, inbound, status};
 
 pub fn read(config: &Config, delivery: &Delivery) -> Result<Webhook, Problem> {
-    let form = Form::of(delivery)?;
+    let form = Form::parse(delivery)?;
     let id = form
         .get(&["MessageSid", "SmsSid", "SmsMessageSid"])
         .ok_or_else(|| {

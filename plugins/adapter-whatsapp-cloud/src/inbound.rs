@@ -21,7 +21,7 @@ pub struct Senders<'a> {
 }
 
 impl<'a> Senders<'a> {
-    pub fn of(contacts: Option<&'a Value>) -> Self {
+    pub fn from_contacts(contacts: Option<&'a Value>) -> Self {
         let contacts = contacts
             .and_then(Value::as_array)
             .map_or(&[][..], Vec::as_slice);
@@ -59,7 +59,7 @@ struct Sender {
 }
 
 impl Sender {
-    fn of(message: &Value, senders: &Senders<'_>) -> Option<Self> {
+    fn from_message(message: &Value, senders: &Senders<'_>) -> Option<Self> {
         let from = text_at(message, &["from"]);
         let from_user = text_at(message, &["from_user_id"]);
         let known = senders.of_ids(&[from.as_deref(), from_user.as_deref()]);
@@ -121,7 +121,7 @@ pub fn event(
         return Ok(change.into());
     }
     let id = text_at(message, &["id"]).ok_or("the message has no `id`")?;
-    let sender = Sender::of(message, senders).ok_or("the message has no sender")?;
+    let sender = Sender::from_message(message, senders).ok_or("the message has no sender")?;
     // An edit carries the message in its current form.
     let inner = message.get("edit").and_then(|edit| edit.get("message"));
     let read = inner.filter(|inner| inner.is_object()).unwrap_or(message);

@@ -86,7 +86,7 @@ fn read_body(body: &Value, at: &str, events: &mut Events) -> Result<(), Problem>
             read_change(body, None, at.trim_end_matches('.'), events);
         }
         None if guess(fields).is_some() => {
-            let change = Change::of(None, body, None, at.trim_end_matches('.').to_owned());
+            let change = Change::new(None, body, None, at.trim_end_matches('.').to_owned());
             read_value(&change, fields, events);
         }
         None => {
@@ -129,7 +129,7 @@ fn read_change(change: &Value, account: Option<&str>, at: &str, events: &mut Eve
     let field = change.get("field").and_then(text_of);
     match change.get("value") {
         Some(value @ Value::Object(fields)) => {
-            let change = Change::of(field, value, account, format!("{at}.value"));
+            let change = Change::new(field, value, account, format!("{at}.value"));
             read_value(&change, fields, events);
         }
         Some(_) => events.push(Event::invalid(
@@ -150,7 +150,7 @@ pub struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    fn of(field: Option<String>, value: &Value, account: Option<&'a str>, at: String) -> Self {
+    fn new(field: Option<String>, value: &Value, account: Option<&'a str>, at: String) -> Self {
         Self {
             field,
             number: text_at(value, &["metadata.phone_number_id"]).filter(|id| id.len() <= MAX_ID),
@@ -221,7 +221,7 @@ fn guess(value: &Map<String, Value>) -> Option<&'static str> {
 }
 
 fn read_messages(change: &Change<'_>, value: &Map<String, Value>, events: &mut Events) {
-    let senders = Senders::of(value.get("contacts"));
+    let senders = Senders::from_contacts(value.get("contacts"));
     let errors = value.get("errors").filter(|errors| !is_absent(errors));
     let count = |name: &str| match value.get(name) {
         Some(Value::Array(entries)) => entries.len(),

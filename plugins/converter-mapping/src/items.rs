@@ -18,7 +18,7 @@ use crate::people::{self, People, below};
 const MAX_DEPTH: usize = 5;
 
 /// Returns the items of a body, and notes on where they were found.
-pub fn of(config: &Config, delivery: &Delivery, body: &Value) -> (Vec<Item>, Vec<String>) {
+pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> (Vec<Item>, Vec<String>) {
     let mut search = Search::default();
     match found(config, body) {
         Some(found) if config.is_guessing() => search.guess(found, body),

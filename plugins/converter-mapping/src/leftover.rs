@@ -39,7 +39,7 @@ pub fn people_in(item: &Value, list: &[Value]) -> Vec<String> {
     let own = Identity::default();
     let mut leftover = Leftover::new(&used, &own);
     for (name, value) in item.as_object().into_iter().flatten() {
-        leftover.of(name, value);
+        leftover.rest_of(name, value);
     }
     leftover.left_out
 }
@@ -56,8 +56,8 @@ impl<'a> Leftover<'a> {
     }
 
     /// Returns the rest of a value with this name; `None` if nothing is left.
-    pub fn of(&mut self, name: &str, value: &Value) -> Option<Value> {
-        let left = self.member(name, value, false).of(value)?;
+    pub fn rest_of(&mut self, name: &str, value: &Value) -> Option<Value> {
+        let left = self.member(name, value, false).into_value(value)?;
         (!is_absent(&left)).then_some(left)
     }
 
@@ -173,7 +173,7 @@ impl Left {
         }
     }
 
-    fn of(self, value: &Value) -> Option<Value> {
+    fn into_value(self, value: &Value) -> Option<Value> {
         match self {
             Self::Whole => Some(value.clone()),
             Self::Part(left) => Some(left),
@@ -183,6 +183,6 @@ impl Left {
 
     /// Returns the rest of a value of which parts were left out; `None` if nothing is left.
     fn some_of(self, value: &Value) -> Option<Value> {
-        self.of(value).filter(|left| !is_absent(left))
+        self.into_value(value).filter(|left| !is_absent(left))
     }
 }

@@ -61,7 +61,7 @@ impl Converter for Mapping {
 
     fn convert(config: &Config, delivery: &Delivery) -> Result<Conversion, Problem> {
         let body = body::read(config, delivery)?;
-        let (items, notes) = items::of(config, delivery, &body);
+        let (items, notes) = items::read(config, delivery, &body);
         Ok(bounds::keep(items, notes))
     }
 }

@@ -244,7 +244,7 @@ impl Identity {
         }
     }
 
-    fn of(value: &Value, in_containers: bool) -> Self {
+    fn from_value(value: &Value, in_containers: bool) -> Self {
         let mut who = Self {
             name: name(value),
             ..Self::default()
@@ -268,7 +268,7 @@ impl Identity {
 
     /// Whether all contacts of the value belong to this person.
     pub fn has_all_of(&self, value: &Value) -> bool {
-        let other = Self::of(value, true);
+        let other = Self::from_value(value, true);
         other.phones.iter().all(|number| self.has_phone(number))
             && other
                 .emails
@@ -338,7 +338,7 @@ impl Parts {
         if depth > MAX_DEPTH {
             return;
         }
-        self.compare(Identity::of(value, false));
+        self.compare(Identity::from_value(value, false));
         for (key, inner) in fields {
             let name = fold(key);
             // An object under one of these names may be a person.
@@ -358,7 +358,7 @@ impl Parts {
                     return;
                 }
                 // A person's name may be in one object and the phone in another.
-                self.compare(Identity::of(part, true));
+                self.compare(Identity::from_value(part, true));
                 if !(may_answer && pairs::is_pair(part)) {
                     self.visit(part, depth + 1);
                 }

@@ -218,14 +218,14 @@ impl<'a> Record<'a> {
             let value = single(pair.value);
             if !self.is_used(pair.value)
                 && !secrets::is_secret(&pair.name)
-                && let Some(value) = leftover.of(&pair.label, value)
+                && let Some(value) = leftover.rest_of(&pair.label, value)
             {
                 add(&mut out, &pair.label, value);
             }
         }
         if let Value::Object(fields) = self.item {
             for (name, value) in fields {
-                if let Some(value) = leftover.of(name, value) {
+                if let Some(value) = leftover.rest_of(name, value) {
                     add(&mut out, name, value);
                 }
             }
@@ -236,7 +236,7 @@ impl<'a> Record<'a> {
             for (name, value) in envelope {
                 if is_small(value)
                     && !contains(value, self.item)
-                    && let Some(value) = leftover.of(name, value)
+                    && let Some(value) = leftover.rest_of(name, value)
                     && out.iter().all(|(taken, _)| taken != name)
                 {
                     out.push((name.clone(), value));

@@ -85,7 +85,7 @@ const LARGE: usize = 48;
 
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
-    let Some(group) = Group::of(BYTES) else {
+    let Some(group) = Group::create(BYTES) else {
         eprintln!(
             "LEFT OUT: no control group with a memory limit can be created here, which needs root; the peak of a host with narrow bounds covers it"
         );
@@ -191,7 +191,7 @@ struct Group(PathBuf);
 
 impl Group {
     /// `None` if it cannot be created.
-    fn of(bytes: u64) -> Option<Self> {
+    fn create(bytes: u64) -> Option<Self> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("leadhost-test-{}-{number}", std::process::id());

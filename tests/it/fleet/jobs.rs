@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leadhost::domain::id::HostId;
 use leadhost::domain::time::Micros;
-use leadhost::pipeline::fleet::Job;
+use leadhost::pipeline::fleet::FleetJob;
 use leadhost_tests::{Host, On, until};
 
 use super::fleet;
@@ -72,14 +72,14 @@ async fn a_host_that_stops_leaves_its_jobs_to_the_others_and_is_forgotten() {
         held.is_none().then_some(())
     })
     .await;
-    let mut job = Job::new("sweep");
+    let mut job = FleetJob::new("sweep");
     // The host that does not hold the job gets it when the holder stops.
     let (stays, goes) = match job.hold(&one.app.pipeline).await.unwrap() {
         Some(_) => (&two, &one),
         None => (&one, &two),
     };
     goes.stop(Duration::from_secs(5)).await;
-    let mut job = Job::new("sweep");
+    let mut job = FleetJob::new("sweep");
     until("the other one sweeps", async || {
         job.hold(&stays.app.pipeline).await.unwrap()
     })

@@ -14,7 +14,7 @@ leadhost_tests::on_every_store! {
     mistakes_that_only_the_provider_can_detect_are_refused_by_it,
 }
 
-fn of(name: &str, components: Value) -> Value {
+fn with_components(name: &str, components: Value) -> Value {
     json!({"name": name, "language": {"code": "pt_BR"}, "components": components})
 }
 
@@ -30,7 +30,7 @@ fn table(more: &[Value]) -> Value {
         json!({"type": "button", "sub_type": "url", "index": 0, "parameters": [{"type": "text", "text": "ap-10"}]}),
     ];
     components.extend_from_slice(more);
-    of("tabela", json!(components))
+    with_components("tabela", json!(components))
 }
 
 async fn every_form_of_a_component_goes_out(on: On) {
@@ -40,35 +40,35 @@ async fn every_form_of_a_component_goes_out(on: On) {
     let good = [
         table(&[]),
         table(&[json!({"type": "button", "sub_type": "quick_reply", "index": "1"})]),
-        of(
+        with_components(
             "fachada",
             json!([header(
                 "image",
                 json!({"link": "https://imoveis.example/f.jpg"})
             ),]),
         ),
-        of("fachada", json!([header("image", json!({"id": "900001"}))])),
-        of(
+        with_components("fachada", json!([header("image", json!({"id": "900001"}))])),
+        with_components(
             "passeio",
             json!([header(
                 "video",
                 json!({"link": "https://imoveis.example/v.mp4"})
             )]),
         ),
-        of(
+        with_components(
             "oferta",
             json!([
                 {"type": "header", "parameters": [{"type": "text", "text": "sexta"}]},
                 body(&["Ilda"]),
             ]),
         ),
-        of(
+        with_components(
             "retorno",
             json!([{"type": "body", "parameters": [named("imovel", "AP-10"), named("nome", "Ilda")]}]),
         ),
         template("aviso", &[]),
-        of("aviso", json!([])),
-        of("aviso", json!([{"type": "body", "parameters": []}])),
+        with_components("aviso", json!([])),
+        with_components("aviso", json!([{"type": "body", "parameters": []}])),
         json!({"name": "aviso", "language": {"code": "en_US"}}),
     ];
     for (number, template) in good.iter().enumerate() {
@@ -139,7 +139,7 @@ async fn a_component_of_a_wrong_form_is_refused(on: On) {
         );
     };
     let parameter = |parameter: Value| {
-        of(
+        with_components(
             "boas_vindas",
             json!([{"type": "body", "parameters": [parameter]}]),
         )
@@ -156,20 +156,24 @@ async fn a_component_of_a_wrong_form_is_refused(on: On) {
         "template.name",
     )
     .await;
-    check(of("aviso", json!({})), "template.components").await;
-    check(of("aviso", json!([{}])), "template.components.0.type").await;
+    check(with_components("aviso", json!({})), "template.components").await;
     check(
-        of("aviso", json!([{"type": "footer"}])),
+        with_components("aviso", json!([{}])),
         "template.components.0.type",
     )
     .await;
     check(
-        of("aviso", json!([{"type": "button", "sub_type": "call"}])),
+        with_components("aviso", json!([{"type": "footer"}])),
+        "template.components.0.type",
+    )
+    .await;
+    check(
+        with_components("aviso", json!([{"type": "button", "sub_type": "call"}])),
         "template.components.0.sub_type",
     )
     .await;
     check(
-        of(
+        with_components(
             "aviso",
             json!([{"type": "button", "sub_type": "url", "index": "first"}]),
         ),
@@ -177,7 +181,7 @@ async fn a_component_of_a_wrong_form_is_refused(on: On) {
     )
     .await;
     check(
-        of("aviso", json!([{"type": "body", "parameters": "Ilda"}])),
+        with_components("aviso", json!([{"type": "body", "parameters": "Ilda"}])),
         "template.components.0.parameters",
     )
     .await;
@@ -220,13 +224,13 @@ async fn components_that_the_template_does_not_have_are_refused(on: On) {
         ),
         (template("boas_vindas", &[]), "none"),
         (template("aviso", &["Ilda"]), "none is asked for"),
-        (of("fachada", json!([])), "no image"),
+        (with_components("fachada", json!([])), "no image"),
         (
-            of("fachada", json!([header("video", json!({"id": "1"}))])),
+            with_components("fachada", json!([header("video", json!({"id": "1"}))])),
             "another kind",
         ),
         (
-            of("tabela", json!([body(&["Ilda", "Casa Verde"])])),
+            with_components("tabela", json!([body(&["Ilda", "Casa Verde"])])),
             "no document, no button",
         ),
     ] {
@@ -257,7 +261,7 @@ async fn mistakes_that_only_the_provider_can_detect_are_refused_by_it(on: On) {
     .await;
     check(template("boas_vindas", &["a\nb", "c"]), 400, "new-line").await;
     check(
-        of(
+        with_components(
             "tabela",
             json!([
                 header(
@@ -271,7 +275,12 @@ async fn mistakes_that_only_the_provider_can_detect_are_refused_by_it(on: On) {
         "Button at index 0",
     )
     .await;
-    check(of("fachada", json!([])), 500, "Template 'fachada'").await;
+    check(
+        with_components("fachada", json!([])),
+        500,
+        "Template 'fachada'",
+    )
+    .await;
     check(template("nenhum", &[]), 500, "Template 'nenhum' not found").await;
     assert_eq!(desk.whatsapp.sends().len(), 5);
     assert!(desk.whatsapp.accepted().is_empty());

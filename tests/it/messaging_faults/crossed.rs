@@ -44,7 +44,7 @@ fn end(wamid: &str, began: u64) -> Value {
     })
 }
 
-fn of(row: &Value) -> Value {
+fn summary(row: &Value) -> Value {
     let metadata = &row["metadata"];
     let errors = metadata["errors"].as_array().cloned().unwrap_or_default();
     let codes: Vec<_> = errors.iter().map(|error| error["code"].clone()).collect();
@@ -138,13 +138,13 @@ impl Crossed {
     /// state.
     async fn assert_the_same_end(&self, host: &Service) {
         self.world.hosts.settles().await;
-        let books = Books::of(&self.world, host).await;
+        let books = Books::read(&self.world, host).await;
         books.assert_once(&self.world);
         let mut ends = BTreeMap::new();
         for message in self.world.whatsapp.accepted() {
             let id = message.send.opaque.expect("it is ours");
             let row = books.row(&id);
-            assert_eq!(of(row), end(&message.id, self.began), "{row}");
+            assert_eq!(summary(row), end(&message.id, self.began), "{row}");
             ends.insert(id, message.id);
         }
         assert_eq!(ends.len(), self.next, "none is missing");

@@ -55,7 +55,7 @@ async fn a_commit_that_is_cut_is_followed_by_one_call_at_most() {
     world.call_back(&well);
     let story = phones.finish().await;
 
-    let books = Books::of(&world, &well).await;
+    let books = Books::read(&world, &well).await;
     books.assert_hold(&sent);
     books.assert_once(&world);
     books.assert_heard(&story);
@@ -113,7 +113,7 @@ async fn outcomes_of_calls_are_recorded_when_the_database_is_back() {
         heard.push(answer.header("x-message-id").to_owned());
     }
     world.hosts.settles().await;
-    let books = Books::of(&world, &host).await;
+    let books = Books::read(&world, &host).await;
     books.assert_once(&world);
     assert_eq!(books.in_state("accepted").len(), MANY);
     for message in &heard {

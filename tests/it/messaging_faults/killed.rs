@@ -40,7 +40,7 @@ async fn repeated_kills_lose_no_message_and_send_none_twice(on: On) {
     world.hosts.settles().await;
     let story = phones.finish().await;
 
-    let books = Books::of(&world, &service).await;
+    let books = Books::read(&world, &service).await;
     books.assert_hold(&sent);
     books.assert_once(&world);
     books.assert_heard(&story);

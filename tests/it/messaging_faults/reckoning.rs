@@ -19,7 +19,7 @@ pub struct Books {
 }
 
 impl Books {
-    pub async fn of(world: &Messaging, host: &Service) -> Self {
+    pub async fn read(world: &Messaging, host: &Service) -> Self {
         let key = world.hosts.workspace_key();
         let rows = exported(host.address("data"), key, "messages").await;
         let mut books = Self {

@@ -128,7 +128,7 @@ async fn slept_after_the_call(told: Option<&str>) {
     let message = answer.header("x-message-id");
     let state = told.unwrap_or("accepted");
     until(&format!("{message} is {state}"), async || {
-        let books = super::reckoning::Books::of(&world, &other).await;
+        let books = super::reckoning::Books::read(&world, &other).await;
         (books.state(message) == state).then(|| {
             assert_eq!(books.row(message)["metadata"]["externalIds"][0], wamid);
         })

@@ -83,7 +83,7 @@ async fn an_adapter_that_is_swapped_costs_no_message_and_no_status(on: On) {
     world.hosts.settles().await;
     let story = phones.finish().await;
 
-    let books = Books::of(&world, &hosts[0]).await;
+    let books = Books::read(&world, &hosts[0]).await;
     books.assert_hold(&sent);
     books.assert_once(&world);
     books.assert_heard(&story);

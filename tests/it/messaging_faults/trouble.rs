@@ -66,7 +66,7 @@ async fn whatever_the_provider_does_a_message_goes_out_once_at_most(on: On) {
     whatsapp.behave();
     world.hosts.settles().await;
 
-    let books = Books::of(&world, &service).await;
+    let books = Books::read(&world, &service).await;
     books.assert_hold(&sent);
     books.assert_once(&world);
     let unknown = books.in_state("unknown");
@@ -85,7 +85,7 @@ async fn whatever_the_provider_does_a_message_goes_out_once_at_most(on: On) {
     let late = load.stop().await;
     world.hosts.settles().await;
     let story = phones.finish().await;
-    let books = Books::of(&world, &service).await;
+    let books = Books::read(&world, &service).await;
     books.assert_hold(&sent.with(late));
     books.assert_once(&world);
     books.assert_heard(&story);
@@ -129,7 +129,7 @@ async fn a_held_recipient_gets_nothing_before_its_time_and_others_do(on: On) {
     .await;
     let sent = load.stop().await;
     world.hosts.settles().await;
-    let books = Books::of(&world, &service).await;
+    let books = Books::read(&world, &service).await;
     books.assert_hold(&sent);
     books.assert_once(&world);
     let asked = asked(&world);

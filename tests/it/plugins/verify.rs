@@ -1,6 +1,10 @@
 //! Verification: a version and the one that serves convert the same stored deliveries. What
-//! differs is reported, and nothing else changes.
+//! differs is reported, and nothing else changes. Before an activation, differences that harm
+//! leads refuse it.
 
+use leadhost::domain::plugin::Digest;
+use leadhost::pipeline::deploy::{self, Accept, DeployError, Origin};
+use leadhost::pipeline::fleet::FleetError;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Ask, Host, On, Options};
 use serde_json::{Value, json};
@@ -15,6 +19,13 @@ leadhost_tests::on_every_store! {
     a_verification_leaves_nothing_behind,
     without_a_serving_version_or_deliveries_the_answer_says_so,
     bounds_and_unknown_versions_are_refused,
+    an_activation_that_loses_phones_is_refused_with_the_difference_and_drift_accepts_it,
+    a_stored_version_is_verified_before_its_activation_and_a_rollback_is_not,
+    a_policy_that_allows_lost_phones_refuses_none,
+    without_deliveries_to_compare_the_policy_refuses_nothing,
+    a_file_of_the_inbox_that_harms_leads_is_refused_with_the_command_that_accepts_it,
+    a_version_is_not_activated_in_place_of_another_than_it_was_compared_with,
+    a_version_that_repairs_one_that_cannot_be_loaded_is_activated,
 }
 
 /// A host with an operator's key.
@@ -287,4 +298,148 @@ async fn bounds_and_unknown_versions_are_refused(on: On) {
     let short = json!({ "digest": "01" });
     let ask = operator.ask("/plugins/misbehave/verify").json(&short);
     ask.send().await.expect(400);
+}
+
+/// Serves a version that reads phones, and sends four deliveries.
+async fn serving_phones(options: Options) -> Operator {
+    let operator = Operator::start(options).await;
+    operator.host.converter(phones("1.0.0").component()).await;
+    let declared = operator
+        .host
+        .declare(&connection("odd", "{ size = 1 }"))
+        .await;
+    send(&operator.host, &declared.address("odd"), 4).await;
+    operator
+}
+
+fn phones(number: &str) -> Variant<'_> {
+    Variant {
+        always: "phones",
+        ..version(number)
+    }
+}
+
+fn serves(host: &Host) -> String {
+    let active = host.app.core.plugins.active("misbehave");
+    active.expect("it serves").description.version.clone()
+}
+
+async fn an_activation_that_loses_phones_is_refused_with_the_difference_and_drift_accepts_it(
+    on: On,
+) {
+    let operator = serving_phones(Options::patient(on)).await;
+    let wasm = version("1.1.0").component();
+    let upload = async |query: &str| {
+        let ask = operator.ask(&format!("/plugins?activate=true{query}"));
+        ask.body(wasm.clone()).send().await
+    };
+    // Consent to something else is none to this.
+    for query in ["", "&accept=older"] {
+        let refused = upload(query).await.expect(409).json();
+        assert_eq!(refused["accept"], json!(["drift"]), "{refused:#}");
+        let error = refused["error"].as_str().expect("a text");
+        assert!(error.contains("4 of 4 leads lose their phone"), "{error}");
+        let lost = field(&refused["verification"], "phone", "lost");
+        assert_eq!(lost["count"], 4);
+        assert_eq!(serves(&operator.host), "1.0.0");
+    }
+    assert_eq!(operator.host.count("select count(*) from plugins").await, 1);
+
+    let activated = upload("&accept=drift").await.expect(201).json();
+    assert_eq!(activated["active"], true);
+    assert_eq!(
+        field(&activated["verification"], "phone", "lost")["count"],
+        4
+    );
+    assert_eq!(serves(&operator.host), "1.1.0");
+}
+
+async fn a_stored_version_is_verified_before_its_activation_and_a_rollback_is_not(on: On) {
+    let operator = serving_phones(Options::patient(on)).await;
+    let wasm = version("1.1.0").component();
+    let stored = operator.ask("/plugins").body(wasm).send().await;
+    let stored = stored.expect(201).json();
+    assert!(stored["verification"].is_null(), "{stored:#}");
+    let activate = async |accept: Value| {
+        let ask = operator.ask("/plugins/misbehave/activate");
+        let body = json!({ "digest": stored["digest"], "accept": accept });
+        ask.json(&body).send().await
+    };
+    let refused = activate(json!([])).await.expect(409).json();
+    assert_eq!(refused["accept"], json!(["drift"]));
+    activate(json!(["drift"])).await.expect(200);
+    // Back and forth: each version was accepted once.
+    for version in ["1.0.0", "1.1.0"] {
+        let ask = operator.ask("/plugins/misbehave/rollback");
+        let answer = ask.send().await.expect(200).json();
+        assert!(answer["verification"].is_null());
+        assert_eq!(serves(&operator.host), version);
+    }
+}
+
+async fn a_policy_that_allows_lost_phones_refuses_none(on: On) {
+    let options = Options::patient(on).with("verify.lost_per_mille", "1000");
+    let operator = serving_phones(options).await;
+    let ask = operator.ask("/plugins?activate=true");
+    let activated = ask.body(version("1.1.0").component()).send().await;
+    let activated = activated.expect(201).json();
+    let lost = field(&activated["verification"], "phone", "lost");
+    assert_eq!(lost["count"], 4);
+}
+
+async fn without_deliveries_to_compare_the_policy_refuses_nothing(on: On) {
+    let options = Options::patient(on).with("verify.deliveries", "0");
+    let operator = serving_phones(options).await;
+    let ask = operator.ask("/plugins?activate=true");
+    let activated = ask.body(version("1.1.0").component()).send().await;
+    let activated = activated.expect(201).json();
+    assert_eq!(activated["verification"]["compared"], 0);
+}
+
+async fn a_file_of_the_inbox_that_harms_leads_is_refused_with_the_command_that_accepts_it(on: On) {
+    let operator = serving_phones(Options::patient(on)).await;
+    let pipeline = &operator.host.app.pipeline;
+    deploy::take_in(pipeline, version("1.1.0").component(), "odd.wasm").await;
+    assert_eq!(serves(&operator.host), "1.0.0");
+    let refusals = pipeline.core.store.refusals().await.expect("a list");
+    let reason = &refusals[0].reason;
+    assert!(reason.contains("lose their phone"), "{reason}");
+    assert!(reason.contains("odd.wasm --accept drift"), "{reason}");
+}
+
+async fn a_version_is_not_activated_in_place_of_another_than_it_was_compared_with(on: On) {
+    let operator = serving_phones(Options::patient(on)).await;
+    let pipeline = &operator.host.app.pipeline;
+    let wasm = phones("1.1.0").component();
+    let tried = deploy::try_out(pipeline, wasm.clone(), true).await;
+    let tried = tried.expect("it passes its trial");
+    operator.host.converter(phones("1.2.0").component()).await;
+    let origin = Origin::from("test");
+    let refused = deploy::admit(pipeline, tried, wasm, origin, &Accept::default()).await;
+    assert!(
+        matches!(refused, Err(DeployError::Fleet(FleetError::Changed(_)))),
+        "{refused:?}"
+    );
+    assert_eq!(serves(&operator.host), "1.2.0");
+}
+
+async fn a_version_that_repairs_one_that_cannot_be_loaded_is_activated(on: On) {
+    let operator = serving_phones(Options::patient(on)).await;
+    let store = &operator.host.app.core.store;
+    let active = operator.host.app.core.plugins.active("misbehave");
+    let active = active.expect("it serves").digest.clone();
+    let record = store.plugin(&active).await.expect("it answers");
+    let mut record = record.expect("it is stored");
+    let bytes = b"no component";
+    record.digest = Digest::compute(bytes);
+    store.put_plugin(&record, bytes).await.expect("stored");
+    let now = operator.host.now();
+    let activated = store.activate("misbehave", &record.digest, now).await;
+    activated.expect("activated");
+
+    let ask = operator.ask("/plugins?activate=true");
+    let activated = ask.body(version("1.1.0").component()).send().await;
+    let activated = activated.expect(201).json();
+    assert!(activated["verification"]["serving"].is_null());
+    assert_eq!(serves(&operator.host), "1.1.0");
 }

@@ -34,7 +34,7 @@ pub async fn check(folder: &Path, acknowledged: &[&str]) -> Result<(), Fault> {
     let file = folder.join("leadhost.db");
     let location = Location::File(file.clone());
     let store = store::open_remembered(&location, Arc::new(SystemClock), folder).await?;
-    Sealer::of_folder(folder, &Environment::default())?;
+    Sealer::from_folder(folder, &Environment::default())?;
     let leads = {
         let connection = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         is_whole(&connection, folder)?;

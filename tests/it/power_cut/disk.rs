@@ -306,7 +306,7 @@ fn rename(deed: &Deed, names: &mut BTreeMap<String, File>) {
 
 #[test]
 fn any_part_of_an_unsynced_write_may_be_on_the_disk() {
-    let record = Record::of(
+    let record = Record::from_deeds(
         vec![
             Deed::Named {
                 name: "a".to_owned(),
@@ -332,7 +332,7 @@ fn any_part_of_an_unsynced_write_may_be_on_the_disk() {
     );
     let mut disk = Disk::new(&record);
     disk.advance(1);
-    let mut chance = Chance::of(1, 1);
+    let mut chance = Chance::from_seed(1, 1);
     let mut found = BTreeSet::new();
     for _ in 0..100 {
         found.insert(disk.after_a_cut(&mut chance).get("a").cloned());

@@ -49,7 +49,7 @@ async fn every_acknowledged_lead_is_there_after_a_power_cut() {
     let day = Day::new().await;
     let leads = day.acknowledged.len();
 
-    let mut chance = Chance::of(seed, 0);
+    let mut chance = Chance::from_seed(seed, 0);
     let moments = day.moments(cuts, &mut chance);
     let found = day.cut(Disk::new(&day.record), &moments, seed).await;
     assert!(
@@ -99,7 +99,7 @@ struct Chance(u64);
 
 impl Chance {
     /// Returns the same generator for the same seed and number.
-    fn of(seed: u64, number: usize) -> Self {
+    fn from_seed(seed: u64, number: usize) -> Self {
         let number = number as u64 + 1;
         let mut chance = Self((seed ^ number.wrapping_mul(0xbf58_476d_1ce4_e5b9)).max(1));
         for _ in 0..8 {
@@ -190,7 +190,7 @@ impl Day {
         let mut found = Vec::new();
         for (number, moment) in moments.iter().enumerate() {
             disk.advance(*moment);
-            let folder = disk.after_a_cut(&mut Chance::of(!seed, number));
+            let folder = disk.after_a_cut(&mut Chance::from_seed(!seed, number));
             let place = ground.path().join(number.to_string());
             write(&place, &folder);
             let before = self.acknowledged.iter();

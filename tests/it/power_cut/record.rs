@@ -140,18 +140,18 @@ impl Record {
             let deed = match kind {
                 1 => files.named(name, inode),
                 2 => Some(Deed::Wrote {
-                    file: files.of(inode),
+                    file: files.file(inode),
                     at: value,
                     bytes: name_ends..end,
                 }),
                 3 => Some(Deed::Cut {
-                    file: files.of(inode),
+                    file: files.file(inode),
                     length: value,
                 }),
                 4 => Some(files.renamed(text(name_ends..end), name, inode)),
                 5 => Some(files.removed(name, inode)),
                 6 => Some(Deed::SyncBegan {
-                    of: (inode != FOLDER).then(|| files.of(inode)),
+                    of: (inode != FOLDER).then(|| files.file(inode)),
                     number: value,
                 }),
                 7 => Some(Deed::SyncEnded { number: value }),
@@ -167,7 +167,7 @@ impl Record {
     }
 
     /// A record that was made by hand.
-    pub fn of(deeds: Vec<Deed>, bytes: Vec<u8>) -> Self {
+    pub fn from_deeds(deeds: Vec<Deed>, bytes: Vec<u8>) -> Self {
         let ends = (1..=deeds.len() as u64).collect();
         Self { bytes, deeds, ends }
     }
@@ -194,7 +194,7 @@ struct Files {
 }
 
 impl Files {
-    fn of(&self, inode: u64) -> File {
+    fn file(&self, inode: u64) -> File {
         let file = self.inodes.get(&inode);
         *file.unwrap_or_else(|| panic!("file {inode} was there before the record"))
     }
@@ -213,7 +213,7 @@ impl Files {
     }
 
     fn renamed(&mut self, from: String, to: String, inode: u64) -> Deed {
-        let file = self.of(inode);
+        let file = self.file(inode);
         self.names.remove(&from);
         self.names.insert(to.clone(), file);
         Deed::Renamed { from, to, file }
@@ -221,7 +221,7 @@ impl Files {
 
     fn removed(&mut self, name: String, inode: u64) -> Deed {
         self.names.remove(&name);
-        let file = self.of(inode);
+        let file = self.file(inode);
         Deed::Removed { name, file }
     }
 }

@@ -58,7 +58,7 @@ async fn a_file_is_imported_and_refused_lines_are_reported(on: On) {
         "homes.csv",
         b"externalId,name,rooms\n1,House,3\n2,Flat,2\n",
     );
-    assert!(run(&[&csv]).starts_with("2 created, 0 changed, 0 unchanged, 0 removed, 0 refused"));
+    assert!(run(&[&csv]).starts_with("2 created, 0 changed, 0 kept, 0 removed, 0 refused"));
     let report: Value = serde_json::from_str(&run(&[&csv, "--json"])).unwrap();
     assert_eq!(
         (&report["kept"], &report["ignored"][0]),

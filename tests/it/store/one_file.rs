@@ -49,7 +49,7 @@ async fn committed_writes_are_there_after_a_restart() {
     let file = folder.path().join("leadhost.db");
     let store = open(&file).await.unwrap();
     let id = store.id();
-    let world = World::of(store, clock(), Box::new(())).await;
+    let world = World::with_store(store, clock(), Box::new(())).await;
     let item = world.item(lead(world.known_as("L1"))).await;
     let (scope, before) = (world.scope, world.page(Entity::Deals, 0, None, 10).await);
     drop(world);
@@ -63,7 +63,7 @@ async fn committed_writes_are_there_after_a_restart() {
         .unwrap();
     assert_eq!(after.rows, before.rows);
     assert_eq!(after.clock, before.clock);
-    let world = World::of(store, clock(), Box::new(())).await;
+    let world = World::with_store(store, clock(), Box::new(())).await;
     let repeat = world.item(lead(world.known_as("L1"))).await;
     assert_eq!(repeat.status, ItemStatus::Duplicate);
     assert_eq!(repeat.deal_id, item.deal_id);
@@ -131,7 +131,7 @@ async fn on_a_full_disk_writes_fail_and_reads_continue_until_there_is_room() {
     let store = sqlite::open(&folder.path().join("leadhost.db"), clock())
         .await
         .unwrap();
-    let world = World::of(Arc::clone(&store) as _, clock(), Box::new(folder)).await;
+    let world = World::with_store(Arc::clone(&store) as _, clock(), Box::new(folder)).await;
     // The tables and indexes take at least one page each before the first row.
     store.limit_pages(200).await;
     let mut kept = Vec::new();

@@ -37,7 +37,7 @@ pub async fn two_hosts() -> Option<(Arc<World>, [Arc<dyn Store>; 2])> {
     let one = open(&location, clock()).await.expect("it opens");
     let other = open(&location, clock()).await.expect("it opens again");
     let standing = leadhost::clock::ManualClock::at(SystemClock.now());
-    let mut world = World::of(Arc::clone(&one), standing, Box::new(())).await;
+    let mut world = World::with_store(Arc::clone(&one), standing, Box::new(())).await;
     world.on = on;
     Some((Arc::new(world), [one, other]))
 }
@@ -267,7 +267,7 @@ async fn connections_that_are_cut_lose_and_double_nothing() {
     let one = open(&location, clock()).await.expect("it opens");
     let other = open(&location, clock()).await.expect("it opens again");
     let standing = leadhost::clock::ManualClock::at(SystemClock.now());
-    let world = World::of(Arc::clone(&one), standing, Box::new(on.clone())).await;
+    let world = World::with_store(Arc::clone(&one), standing, Box::new(on.clone())).await;
     let (world, hosts) = (Arc::new(world), [one, other]);
     let ended = Arc::new(AtomicUsize::new(0));
     let rounds = BATCHES / 2;
@@ -334,7 +334,7 @@ async fn the_status_of_a_commit_whose_answer_is_lost_is_looked_up() {
     let direct = open(&on.location(std::path::Path::new("unused")), clock()).await;
     let standing = leadhost::clock::ManualClock::at(SystemClock.now());
     let keep = Box::new(on.clone());
-    let world = World::of(direct.expect("it opens"), standing, keep).await;
+    let world = World::with_store(direct.expect("it opens"), standing, keep).await;
     let host = open(&through, clock()).await.expect("it opens");
     let late = std::time::Duration::from_millis(100);
     for (number, cut) in (0..).zip([Cut::Before, Cut::After, Cut::Late(late)]) {

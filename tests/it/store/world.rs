@@ -68,14 +68,14 @@ impl World {
             .await
             .expect("a new store opens");
         let path = folder.path().to_owned();
-        let mut world = Self::of(store, clock, Box::new(folder)).await;
+        let mut world = Self::with_store(store, clock, Box::new(folder)).await;
         world.on = on;
         world.folder = path;
         world
     }
 
     /// On an existing store.
-    pub async fn of(store: Arc<dyn Store>, clock: Arc<ManualClock>, keep: Keep) -> Self {
+    pub async fn with_store(store: Arc<dyn Store>, clock: Arc<ManualClock>, keep: Keep) -> Self {
         let applied = store
             .apply(&plan("demo"), START, false)
             .await

@@ -82,7 +82,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    pub fn of(house: &House) -> Self {
+    pub fn new(house: &House) -> Self {
         Self {
             partner_key: house.partner_key.clone(),
             workspace_key: house.workspace_key.clone(),
@@ -243,7 +243,7 @@ impl Requests {
 
     /// The requests with the cursors that the other house got, each with its cursor.
     pub async fn with_cursors_of(&self, host: &Host, other: &House) -> Vec<(Request, String)> {
-        let theirs = Self::of(other);
+        let theirs = Self::new(other);
         let mut found = Vec::new();
         for (key, target, field) in [
             (Key::Workspace, "/v1/export/messages?limit=1", "next_cursor"),

@@ -59,7 +59,7 @@ fn is_clean(what: &str, text: &str) {
 
 async fn requests_of_one_workspace_show_nothing_of_the_other(on: On) {
     let (host, mine, theirs) = houses(on).await;
-    let requests = Requests::of(&mine);
+    let requests = Requests::new(&mine);
     let with_their_cursors = requests.with_cursors_of(&host, &theirs).await;
     let log = Log::capture();
 

@@ -169,18 +169,18 @@ impl Answer {
     }
 
     pub fn json(status: u16, body: &Value) -> Self {
-        Self::of(status, "application/json; charset=UTF-8", &body.to_string())
+        Self::with_body(status, "application/json; charset=UTF-8", &body.to_string())
     }
 
     pub fn html(status: u16, body: &str) -> Self {
-        Self::of(status, "text/html; charset=utf-8", body)
+        Self::with_body(status, "text/html; charset=utf-8", body)
     }
 
     pub fn text(status: u16, body: &str) -> Self {
-        Self::of(status, "text/plain; charset=utf-8", body)
+        Self::with_body(status, "text/plain; charset=utf-8", body)
     }
 
-    fn of(status: u16, kind: &str, body: &str) -> Self {
+    fn with_body(status: u16, kind: &str, body: &str) -> Self {
         let mut answer = Self::empty(status).header("Content-Type", kind);
         body.clone_into(&mut answer.body);
         answer

@@ -4,7 +4,7 @@
 use clap::{ArgGroup, Args};
 
 use crate::admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
-use crate::cli::client::{Client, Reach};
+use crate::cli::client::{Client, ServiceAddress};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, say};
@@ -36,7 +36,7 @@ pub struct Erase {
     #[arg(long)]
     unconverted: bool,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 const PATH: &str = "/admin/v1/contacts/erase";
@@ -50,7 +50,7 @@ impl Erase {
     /// [`Failure`] if the user does not confirm, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         if self.dry_run || !self.yes {
             let would = client.post(PATH, &self.request(true)).await?;
             if self.dry_run {
@@ -124,25 +124,31 @@ fn in_words(receipt: &EraseReceipt) -> String {
     lines.join("\n")
 }
 
-/// Returns the counts by their names in the answer, in alphabetical order.
+/// Returns the counts with their names for people.
 fn counts(erased: &ErasedCounts) -> [(&'static str, u64); 16] {
     [
-        ("channelRefs", erased.channel_refs),
-        ("contactKeys", erased.contact_keys),
         ("contacts", erased.contacts),
-        ("conversations", erased.conversations),
-        ("dealChanges", erased.deal_changes),
-        ("dealLogs", erased.deal_logs),
+        ("match keys", erased.contact_keys),
         ("deals", erased.deals),
-        ("deliveries", erased.deliveries),
-        ("fetchAnswers", erased.fetch_answers),
-        ("holds", erased.holds),
-        ("idempotencyAnswers", erased.idempotency_answers),
-        ("messageErrors", erased.message_errors),
+        ("changes of deals", erased.deal_changes),
+        ("notes on deals", erased.deal_logs),
+        ("conversations", erased.conversations),
         ("messages", erased.messages),
-        ("sends", erased.sends),
-        ("sharedDeliveries", erased.shared_deliveries),
+        ("failures of messages", erased.message_errors),
+        ("messages that wait to be sent", erased.sends),
+        ("providers' ids of messages", erased.channel_refs),
+        ("holds", erased.holds),
         ("tickets", erased.tickets),
+        ("deliveries", erased.deliveries),
+        (
+            "deliveries that also brought others, emptied",
+            erased.shared_deliveries,
+        ),
+        ("answers to fetches", erased.fetch_answers),
+        (
+            "answers stored under idempotency keys",
+            erased.idempotency_answers,
+        ),
     ]
 }
 
@@ -203,13 +209,15 @@ mod tests {
     }
 
     #[test]
-    fn every_count_is_named_as_in_the_answer() {
-        let mut answer = serde_json::Map::new();
-        for (number, name) in (1_u64..).zip(counts(&ErasedCounts::default()).map(|one| one.0)) {
-            answer.insert(name.to_owned(), number.into());
+    fn every_count_of_the_answer_is_named_once() {
+        let answer = serde_json::to_value(ErasedCounts::default()).expect("an answer");
+        let mut numbered = serde_json::Map::new();
+        for (number, name) in (1_u64..).zip(answer.as_object().expect("all counts").keys()) {
+            numbered.insert(name.clone(), number.into());
         }
-        let erased: ErasedCounts = serde_json::from_value(answer.into()).expect("all counts");
-        let numbers = counts(&erased).map(|one| one.1);
+        let erased: ErasedCounts = serde_json::from_value(numbered.into()).expect("all counts");
+        let mut numbers = counts(&erased).map(|one| one.1);
+        numbers.sort_unstable();
         assert!(numbers.into_iter().eq(1..=16));
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::admin_api::contacts::{Erasures as Listed, Remaining};
-use crate::cli::client::{Reach, query};
+use crate::cli::client::{ServiceAddress, query};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::page::{Page, tell_of_more};
@@ -17,7 +17,7 @@ pub struct Erasures {
     #[command(flatten)]
     page: Page,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Erasures {
@@ -28,7 +28,7 @@ impl Erasures {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let [before, limit] = self.page.fields();
         let fields = [("workspace", self.workspace), before, limit];
         let answer = client

@@ -4,7 +4,7 @@
 use clap::Args;
 
 use crate::admin_api::deals::DealRemoved;
-use crate::cli::client::{Reach, encoded, query};
+use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
@@ -21,7 +21,7 @@ pub struct Remove {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Remove {
@@ -32,7 +32,7 @@ impl Remove {
     /// [`Failure`] if the user does not confirm, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         if !self.yes {
             confirm(&format!(
                 "Remove deal {} permanently, with its history and notes?",

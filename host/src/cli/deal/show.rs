@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::admin_api::deals::{DealChangeView, DealHistory};
-use crate::cli::client::{Reach, encoded, query};
+use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::table::{cell, optional, safe, seconds, table};
@@ -19,7 +19,7 @@ pub struct Show {
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Show {
@@ -30,7 +30,7 @@ impl Show {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let path = format!(
             "/admin/v1/deals/{}{}",
             encoded(&self.id),

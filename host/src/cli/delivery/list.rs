@@ -4,11 +4,11 @@ use clap::Args;
 
 use super::{origin, query};
 use crate::admin_api::deliveries::Deliveries;
-use crate::cli::client::Reach;
+use crate::cli::client::ServiceAddress;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::page::{Page, tell_of_more};
-use crate::cli::table::{optional, seconds, start_of, table};
+use crate::cli::table::{optional, seconds, table};
 
 #[derive(Args)]
 pub struct List {
@@ -33,7 +33,7 @@ pub struct List {
     #[command(flatten)]
     page: Page,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl List {
@@ -44,7 +44,7 @@ impl List {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let mut fields = vec![
             ("status", self.status),
             ("connection", self.connection),
@@ -68,7 +68,7 @@ fn show(answer: &Deliveries) {
         .map(|delivery| {
             let facts = &delivery.facts;
             let ran = facts.ran.as_ref().map(|ran| {
-                let digest = start_of(&ran.digest.0);
+                let digest = ran.digest.short();
                 format!("{} {} ({digest})", ran.plugin, ran.version)
             });
             vec![

@@ -11,9 +11,9 @@ use serde_json::json;
 use super::query;
 use super::show::items;
 use crate::admin_api::deliveries::{Deliveries, ItemView, ReplayRequest, Replayed};
-use crate::cli::client::{Client, Reach, encoded};
+use crate::cli::client::{Client, ServiceAddress, encoded};
 use crate::cli::failure::Failure;
-use crate::cli::output::{complain, say};
+use crate::cli::output::{complain, count, say};
 use crate::cli::progress::Progress;
 use crate::cli::table::{optional, safe, table};
 use crate::domain::delivery::DeliveryStatus;
@@ -47,7 +47,7 @@ pub struct Replay {
     #[arg(long, requires = "id")]
     release: bool,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Replay {
@@ -58,7 +58,7 @@ impl Replay {
     /// [`Failure`] if a replay fails, or if no admin key is found, or the service cannot be
     /// reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         match &self.id {
             Some(id) => self.one(&client, id).await,
             None => self.many(&client).await,
@@ -123,7 +123,7 @@ impl Replay {
             say("There is nothing to replay.");
         } else {
             say(&format!("Replayed {}: {}.", ids.len(), counts.join(", ")));
-            say(&changes.told(self.apply));
+            say(&changes.summary(self.apply));
         }
         Ok(())
     }
@@ -200,15 +200,17 @@ impl Changes {
         }
     }
 
-    fn told(&self, applied: bool) -> String {
+    fn summary(&self, applied: bool) -> String {
         let kept = match self.kept {
             0 => String::new(),
-            count => format!(" {count} fields that people edited are kept."),
+            1 => " 1 field that a person edited is kept.".to_owned(),
+            many => format!(" {many} fields that people edited are kept."),
         };
         if self.deals.ids.is_empty() && self.contacts.ids.is_empty() {
             return format!("No deal or contact differs.{kept}");
         }
-        let (deals, contacts) = (self.deals.told("deals"), self.contacts.told("contacts"));
+        let deals = self.deals.summary("deal", "deals");
+        let contacts = self.contacts.summary("contact", "contacts");
         match applied {
             true => format!("Changed {deals} and {contacts}.{kept}"),
             false => format!("{deals} and {contacts} differ; --apply writes the changes.{kept}"),
@@ -218,14 +220,15 @@ impl Changes {
 
 impl Rows {
     /// Returns a text such as `2 deals (person 2, title 1)`.
-    fn told(&self, what: &str) -> String {
+    fn summary(&self, one: &str, many: &str) -> String {
+        let rows = count(self.ids.len() as u64, one, many);
         let fields = self.fields.iter();
         let fields: Vec<_> = fields
             .map(|(name, n)| format!("{} {n}", safe(name)))
             .collect();
         match fields.as_slice() {
-            [] => format!("{} {what}", self.ids.len()),
-            fields => format!("{} {what} ({})", self.ids.len(), fields.join(", ")),
+            [] => rows,
+            fields => format!("{rows} ({})", fields.join(", ")),
         }
     }
 }
@@ -275,7 +278,7 @@ mod tests {
     #[test]
     fn changes_are_counted_by_field() {
         let mut changes = Changes::default();
-        assert_eq!(changes.told(true), "No deal or contact differs.");
+        assert_eq!(changes.summary(true), "No deal or contact differs.");
         let contact = ContactId::new(Micros(0));
         let item = |diff: &[(&str, bool)]| {
             let diff = diff.iter().map(|(field, edited)| DiffView {
@@ -298,11 +301,11 @@ mod tests {
         let first = item(&[("deal.person", false), ("contact.phone_number", false)]);
         let second = item(&[("deal.person", false), ("deal.title", true)]);
         changes.add(&[first, second]);
-        let told = "2 deals (person 2) and 1 contacts (phone_number 1)";
-        let kept = "1 fields that people edited are kept.";
-        assert_eq!(changes.told(true), format!("Changed {told}. {kept}"));
+        let told = "2 deals (person 2) and 1 contact (phone_number 1)";
+        let kept = "1 field that a person edited is kept.";
+        assert_eq!(changes.summary(true), format!("Changed {told}. {kept}"));
         assert_eq!(
-            changes.told(false),
+            changes.summary(false),
             format!("{told} differ; --apply writes the changes. {kept}")
         );
     }

@@ -5,17 +5,17 @@ use clap::Args;
 
 use super::origin;
 use crate::admin_api::deliveries::{DeliveryDetailView, ItemView};
-use crate::cli::client::{Reach, encoded};
+use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::Failure;
-use crate::cli::output::say;
-use crate::cli::table::{optional, safe, seconds, start_of, table};
+use crate::cli::output::{count, say};
+use crate::cli::table::{optional, safe, seconds, table};
 
 #[derive(Args)]
 pub struct Show {
     /// The delivery's id
     id: String,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Show {
@@ -26,7 +26,7 @@ impl Show {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let path = format!("/admin/v1/deliveries/{}", encoded(&self.id));
         let answer = client.get(&path).await?;
         client.print(&answer, show);
@@ -41,7 +41,7 @@ fn show(delivery: &DeliveryDetailView) {
             "{} {} ({}), configuration {}",
             ran.plugin,
             ran.version,
-            start_of(&ran.digest.0),
+            ran.digest.short(),
             ran.config_version
         )
     });
@@ -75,7 +75,10 @@ fn show(delivery: &DeliveryDetailView) {
     say("");
     match &request.body {
         Some(body) => body.lines().for_each(|line| say(&safe(line))),
-        None => say(&format!("({} bytes of binary data)", facts.bytes)),
+        None => say(&format!(
+            "({} of binary data)",
+            count(facts.bytes, "byte", "bytes")
+        )),
     }
     items(&delivery.items);
     for note in &delivery.notes {

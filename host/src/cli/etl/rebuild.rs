@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::admin_api::etl::{EtlStatus, RebuildRequest, Rebuilds};
-use crate::cli::client::{Answer, Client, Reach};
+use crate::cli::client::{Answer, Client, ServiceAddress};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::progress::Progress;
@@ -37,7 +37,7 @@ pub struct Rebuild {
     )]
     wait_seconds: u64,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 /// Builds in progress by number, each with its workspace and progress.
@@ -51,7 +51,7 @@ impl Rebuild {
     /// [`Failure`] if the new counts do not become active while it waits, or if no admin key is
     /// found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let wanted = RebuildRequest {
             workspace: self.workspace.clone(),
             metric_set: self.set.clone(),

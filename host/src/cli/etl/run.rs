@@ -7,9 +7,9 @@ use clap::Args;
 use serde_json::json;
 
 use crate::admin_api::etl::EtlRuns;
-use crate::cli::client::Reach;
+use crate::cli::client::ServiceAddress;
 use crate::cli::failure::Failure;
-use crate::cli::output::say;
+use crate::cli::output::{count, say};
 use crate::cli::progress::Progress;
 use crate::cli::table::{list, safe, seconds};
 
@@ -19,7 +19,7 @@ pub struct Run {
     #[arg(long, value_name = "SECONDS", default_value_t = 240)]
     wait_seconds: u64,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Run {
@@ -30,7 +30,7 @@ impl Run {
     /// [`Failure`] if the run does not end in time or could not count a workspace, or if no
     /// admin key is found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let progress = Progress::start("counting");
         let body = json!({});
         let asking = client.post("/admin/v1/etl/runs", &body);
@@ -52,10 +52,10 @@ impl Run {
 fn show(answer: &EtlRuns) {
     for run in &answer.runs {
         say(&format!(
-            "{} as of {}: {} changes read in {:.1} s",
+            "{} as of {}: {} read in {:.1} s",
             run.metric_set.as_str(),
             seconds(run.as_of),
-            run.changes,
+            count(run.changes, "change", "changes"),
             run.seconds,
         ));
         if !run.unfinished.is_empty() {

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::admin_api::etl::{EtlStatus, MetricSetView};
-use crate::cli::client::Reach;
+use crate::cli::client::ServiceAddress;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::table::{optional, seconds, table};
@@ -11,7 +11,7 @@ use crate::cli::table::{optional, seconds, table};
 #[derive(Args)]
 pub struct Status {
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Status {
@@ -22,7 +22,7 @@ impl Status {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let status = client.get("/admin/v1/etl").await?;
         client.print(&status, show);
         Ok(())

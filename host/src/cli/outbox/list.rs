@@ -4,12 +4,12 @@ use clap::Args;
 
 use crate::admin_api::instances::Instances;
 use crate::admin_api::outbox::{MessageView, Messages};
-use crate::cli::client::{Reach, query};
+use crate::cli::client::{ServiceAddress, query};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::page::{Page, tell_of_more};
 use crate::cli::table::{optional, seconds, table};
-use crate::domain::message::{Actor, State};
+use crate::domain::message::{Actor, MessageState};
 
 #[derive(Args)]
 pub struct List {
@@ -22,7 +22,7 @@ pub struct List {
     #[command(flatten)]
     page: Page,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl List {
@@ -33,7 +33,7 @@ impl List {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let mut fields = vec![("instance", self.instance), ("state", self.state)];
         fields.extend(self.page.fields());
         let path = format!("/admin/v1/outbox{}", query(&fields));
@@ -50,7 +50,7 @@ impl List {
 /// Returns whether the message waits for its instance, and not for a reason of its own.
 fn waits(message: &MessageView) -> bool {
     let metadata = &message.metadata;
-    metadata.status == State::Waiting.as_str()
+    metadata.status == MessageState::Waiting.as_str()
         && metadata.reason.is_none()
         && metadata.errors.is_empty()
 }
@@ -125,7 +125,7 @@ fn why(message: &MessageView, instances: Option<&Instances>) -> String {
         (Some(reason), _) => reason.clone(),
         (None, Some(error)) => error,
         // The provider's own word for the accepted message, until a status follows.
-        (None, None) if metadata.status == State::Accepted.as_str() => {
+        (None, None) if metadata.status == MessageState::Accepted.as_str() => {
             match &metadata.channel_status {
                 None => String::new(),
                 Some(word) => format!("accepted by its provider as {word}"),

@@ -7,9 +7,9 @@ use clap::Args;
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
-use super::{read_component, say_deployed};
+use super::{read_component, say_deployed, stored, verify};
 use crate::admin_api::plugins::{ActivateRequest, RefusedActivation};
-use crate::cli::client::{Reach, Refusal, encoded};
+use crate::cli::client::{Refusal, ServiceAddress, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::progress::Progress;
 
@@ -17,11 +17,11 @@ use crate::cli::progress::Progress;
 pub struct Activate {
     /// A component file, or NAME@DIGEST of a stored one; the start of the digest is enough
     what: String,
-    /// What to accept with this activation: new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
+    /// What to accept with this activation: drift, new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
     #[arg(long, value_name = "WHAT")]
     accept: Vec<String>,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Activate {
@@ -32,13 +32,10 @@ impl Activate {
     /// [`Failure`] if the file cannot be read or an objection is not accepted, or if no admin
     /// key is found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
-        let progress = Progress::start("compiling and running the trial");
-        let stored = self
-            .what
-            .rsplit_once('@')
-            .filter(|_| !Path::new(&self.what).exists());
-        let answer = match stored {
+        let client = self.service.client()?;
+        let progress =
+            Progress::start("compiling, running the trial, and comparing with the active version");
+        let answer = match stored(&self.what) {
             Some((name, digest)) => {
                 let path = format!("/admin/v1/plugins/{}/activate", encoded(name));
                 let body = ActivateRequest {
@@ -59,16 +56,21 @@ impl Activate {
             }
         };
         drop(progress);
-        let deployed = answer.map_err(explain)?;
+        let deployed = answer.map_err(|refusal| explain(refusal, client.json()))?;
         client.print(&deployed, say_deployed);
         Ok(())
     }
 }
 
-/// Names in a refusal the `--accept` that overrides it.
-fn explain(refusal: Refusal) -> Failure {
+/// Prints the differences for which an activation is refused, and names the `--accept` that
+/// overrides the refusal.
+fn explain(refusal: Refusal, json: bool) -> Failure {
     let refused = RefusedActivation::deserialize(&refusal.body).ok();
     let refused = refused.filter(|_| refusal.status == StatusCode::CONFLICT);
+    let verification = refused.iter().find_map(|one| one.verification.as_ref());
+    if let Some(verification) = verification.filter(|_| !json) {
+        verify::show(verification);
+    }
     let needed: Vec<String> = refused
         .iter()
         .flat_map(|refused| &refused.accept)

@@ -6,18 +6,18 @@ use clap::Args;
 
 use super::read_component;
 use crate::admin_api::plugins::CheckedPlugin;
-use crate::cli::client::Reach;
+use crate::cli::client::ServiceAddress;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::progress::Progress;
-use crate::cli::table::{safe, start_of};
+use crate::cli::table::safe;
 
 #[derive(Args)]
 pub struct Check {
     /// The component
     file: PathBuf,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Check {
@@ -29,7 +29,7 @@ impl Check {
     /// or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let wasm = read_component(&self.file)?;
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let progress = Progress::start("compiling and running the trial");
         let answer = client.post_wasm("/admin/v1/plugins/check", wasm).await?;
         drop(progress);
@@ -44,7 +44,7 @@ fn show(report: &CheckedPlugin) {
         "{} {} ({}), {}: usable, {} golden cases passed.",
         report.name,
         report.version,
-        start_of(&report.digest.0),
+        report.digest.short(),
         report.kind.as_str(),
         report.golden,
     )));

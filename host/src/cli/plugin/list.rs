@@ -3,16 +3,16 @@
 use clap::Args;
 
 use crate::admin_api::plugins::{PluginView, Plugins};
-use crate::cli::client::Reach;
+use crate::cli::client::ServiceAddress;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{optional, safe, seconds, start_of, table};
+use crate::cli::table::{optional, safe, seconds, table};
 use crate::domain::publisher::Publisher;
 
 #[derive(Args)]
 pub struct List {
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl List {
@@ -23,7 +23,7 @@ impl List {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let answer = client.get("/admin/v1/plugins").await?;
         client.print(&answer, show);
         Ok(())
@@ -88,7 +88,7 @@ fn versions(plugin: &PluginView) -> Vec<Vec<String>> {
                 plugin.name.clone(),
                 optional(version.kind.map(|kind| kind.as_str())),
                 version.version.clone(),
-                start_of(&version.digest.0),
+                version.digest.short().to_owned(),
                 version.state.to_string(),
                 version.golden.to_string(),
                 seconds(version.stored_at),
@@ -103,7 +103,10 @@ fn versions(plugin: &PluginView) -> Vec<Vec<String>> {
 fn publisher(publisher: &Publisher) -> String {
     let text = publisher.text();
     match text.strip_prefix("ed25519:") {
-        Some(key) => format!("ed25519:{}", start_of(key)),
+        Some(key) => {
+            let start: String = key.chars().take(12).collect();
+            format!("ed25519:{start}")
+        }
         None => text,
     }
 }
@@ -117,7 +120,7 @@ fn open_circuits(plugin: &PluginView) -> Vec<Vec<String>> {
             let function = circuit.function;
             vec![
                 plugin.name.clone(),
-                start_of(&circuit.digest.0),
+                circuit.digest.short().to_owned(),
                 circuit.name.as_ref().unwrap_or(&circuit.connection).clone(),
                 if circuit.inline_only {
                     format!("{function} inside requests")

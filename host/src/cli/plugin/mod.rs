@@ -17,7 +17,7 @@ use clap::Subcommand;
 use super::client::block_on;
 use super::failure::Failure;
 use super::output::say;
-use super::table::{optional, safe, start_of};
+use super::table::{optional, safe};
 use crate::admin_api::plugins::DeployedPlugin;
 
 #[derive(Subcommand)]
@@ -65,13 +65,21 @@ fn read_component(path: &Path) -> Result<Vec<u8>, Failure> {
         .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
 }
 
+/// Splits `NAME@DIGEST`, which names a stored version. A file of this name comes first.
+fn stored(what: &str) -> Option<(&str, &str)> {
+    what.rsplit_once('@').filter(|_| !Path::new(what).exists())
+}
+
 /// Prints the version that an activation made active.
 fn say_deployed(deployed: &DeployedPlugin) {
+    if let Some(verification) = &deployed.verification {
+        verify::show(verification);
+    }
     say(&safe(&format!(
         "{} {} is active ({}, generation {}).",
         deployed.name,
         optional(deployed.version.as_ref()),
-        start_of(&deployed.digest.0),
+        deployed.digest.short(),
         optional(deployed.generation),
     )));
     for behind in deployed.behind.iter().flatten() {

@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::say_deployed;
-use crate::cli::client::{Reach, encoded};
+use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::Failure;
 
 #[derive(Args)]
@@ -13,7 +13,7 @@ pub struct Rollback {
     /// The plugin's name
     name: String,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Rollback {
@@ -24,7 +24,7 @@ impl Rollback {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let path = format!("/admin/v1/plugins/{}/rollback", encoded(&self.name));
         let deployed = client.post(&path, &json!({})).await?;
         client.print(&deployed, say_deployed);

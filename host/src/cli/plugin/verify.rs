@@ -4,13 +4,13 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::read_component;
+use super::{read_component, stored};
 use crate::admin_api::plugins::{DifferenceView, FieldDifference, VerifiedPlugin, VerifyRequest};
-use crate::cli::client::{Reach, encoded, query};
+use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::progress::Progress;
-use crate::cli::table::{optional, safe, start_of, table};
+use crate::cli::table::{optional, safe, table};
 
 #[derive(Args)]
 pub struct Verify {
@@ -29,7 +29,7 @@ pub struct Verify {
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Verify {
@@ -41,19 +41,15 @@ impl Verify {
     /// [`Failure`] if the file cannot be read, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let query = query(&[
             ("last", self.last.map(|last| last.to_string())),
             ("since", self.since),
             ("failed", self.failed.then(|| "true".to_owned())),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ]);
-        let stored = self
-            .what
-            .rsplit_once('@')
-            .filter(|_| !Path::new(&self.what).exists());
         let progress = Progress::start("converting stored deliveries with both versions");
-        let answer = match stored {
+        let answer = match stored(&self.what) {
             Some((name, digest)) => {
                 let path = format!("/admin/v1/plugins/{}/verify{query}", encoded(name));
                 let digest = digest.to_owned();
@@ -72,12 +68,13 @@ impl Verify {
     }
 }
 
-fn show(verified: &VerifiedPlugin) {
+/// Prints how far both versions agree, and a table of the differences.
+pub fn show(verified: &VerifiedPlugin) {
     let candidate = format!(
         "{} {} ({})",
         verified.name,
         verified.version,
-        start_of(&verified.digest.0)
+        verified.digest.short()
     );
     let Some(serving) = &verified.serving else {
         return say(&safe(&format!(
@@ -88,7 +85,7 @@ fn show(verified: &VerifiedPlugin) {
     say(&safe(&format!(
         "{candidate} beside {} ({}), which serves: {} deliveries of {} connections compared, {} the same; {} leads, {} with the candidate.",
         serving.version,
-        start_of(&serving.digest.0),
+        serving.digest.short(),
         verified.compared,
         verified.connections - verified.connections_not_covered,
         verified.same,

@@ -9,9 +9,9 @@ use clap::{Args, ValueEnum};
 
 use super::send::Source;
 use crate::admin_api::workspaces::ImportReport;
-use crate::cli::client::{Reach, encoded};
+use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::Failure;
-use crate::cli::output::{complain, say};
+use crate::cli::output::{complain, count, say};
 use crate::cli::progress::Progress;
 use crate::cli::table::{list, safe};
 use crate::pipeline::import;
@@ -39,7 +39,7 @@ pub struct Import {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -57,7 +57,7 @@ impl Import {
     /// nothing because the file names no product, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let format = self.format.map(|format| match format {
             Format::Csv => import::Format::Csv,
             Format::Ndjson => import::Format::Ndjson,
@@ -87,7 +87,8 @@ impl Import {
                     answer = &mut asking => break answer,
                     _ = look.tick() => {
                         let lines = lines.load(Ordering::Relaxed);
-                        progress.update(&format!("{lines} lines, {} a second", rate(lines, began)));
+                        let sent = count(lines, "line", "lines");
+                        progress.update(&format!("{sent}, {} a second", rate(lines, began)));
                     }
                 }
             }
@@ -147,8 +148,13 @@ fn rate(lines: u64, began: Instant) -> u64 {
 
 fn show(report: &ImportReport, rate: u64) {
     say(&format!(
-        "{} created, {} changed, {} unchanged, {} removed, {} refused ({rate} lines a second).",
-        report.created, report.changed, report.kept, report.removed, report.refused,
+        "{} created, {} changed, {} kept, {} removed, {} refused ({} a second).",
+        report.created,
+        report.changed,
+        report.kept,
+        report.removed,
+        report.refused,
+        count(rate, "line", "lines"),
     ));
     if !report.ignored.is_empty() {
         let ignored = list(&report.ignored);

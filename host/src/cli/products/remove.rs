@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use crate::admin_api::workspaces::{Owners, ProductRemoved};
-use crate::cli::client::{Answer, Reach, encoded};
+use crate::cli::client::{Answer, ServiceAddress, encoded};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
@@ -26,7 +26,7 @@ pub struct Remove {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl Remove {
@@ -37,7 +37,7 @@ impl Remove {
     /// [`Failure`] if the user does not confirm or a product is unknown, or if no admin key is
     /// found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let mut seen = BTreeSet::new();
         let once = self.external_ids.iter().filter(|id| seen.insert(*id));
         let wanted: Vec<&String> = once.collect();

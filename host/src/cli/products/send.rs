@@ -70,7 +70,7 @@ impl Source {
     pub fn send(
         self,
         report: Option<PathBuf>,
-    ) -> (Pieces, Arc<AtomicU64>, oneshot::Receiver<Outcome>) {
+    ) -> (ImportBody, Arc<AtomicU64>, oneshot::Receiver<Outcome>) {
         let (sender, pieces) = mpsc::channel(PIECES);
         let (ended, ending) = oneshot::channel();
         let lines = Arc::new(AtomicU64::new(0));
@@ -80,7 +80,7 @@ impl Source {
             let outcome = self.read(report, &sender, &counted);
             let _ = ended.send(outcome);
         });
-        (Pieces(pieces), lines, ending)
+        (ImportBody(pieces), lines, ending)
     }
 
     fn read(
@@ -137,9 +137,9 @@ fn by_content(first: &[u8]) -> Format {
 }
 
 /// The body of the request.
-pub struct Pieces(mpsc::Receiver<io::Result<Bytes>>);
+pub struct ImportBody(mpsc::Receiver<io::Result<Bytes>>);
 
-impl Body for Pieces {
+impl Body for ImportBody {
     type Data = Bytes;
     type Error = io::Error;
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use self::turn::Turn;
+use self::turn::StartTurn;
 use super::failure::Failure;
 use super::output::say;
 use crate::app::App;
@@ -26,7 +26,7 @@ use crate::domain::phone;
 use crate::http::listen::{self, Addresses, StartError};
 use crate::limits;
 use crate::memory;
-use crate::pipeline::{self, deploy, fleet};
+use crate::pipeline::{self, Pipeline, deploy, fleet};
 use crate::shutdown::{self, Shutdown};
 use crate::store;
 use crate::telemetry;
@@ -133,15 +133,17 @@ impl Serve {
         let patience = app.core.config.server.drain_seconds + limits::STOP_DEADLINE.as_secs();
         shutdown::on_signals(app.core.shutdown.clone(), Duration::from_secs(patience))
             .map_err(|error| Failure::new(format!("cannot listen for signals: {error}")))?;
-        deploy::load_active(&app.pipeline)
-            .await
-            .map_err(|error| Failure::new(error.to_string()))?;
-        fleet::join(&app.pipeline)
-            .await
-            .map_err(|error| Failure::new(error.to_string()))?;
+        // Plugins may take minutes to compile: a signal does not wait for them.
+        tokio::select! {
+            loaded = load(&app.pipeline) => loaded?,
+            () = app.core.shutdown.begun() => {
+                stop(&app, Vec::new()).await;
+                return Ok(());
+            }
+        }
         // From here on the other hosts count this one as live.
         let mut tasks = fleet::start(&app.pipeline, &app.core.shutdown);
-        let turn = Turn::wait(&app.pipeline).await?;
+        let turn = StartTurn::wait(&app.pipeline).await?;
         first_key::ensure(&app.pipeline, &folder, self.new_admin_key).await?;
         if let Some(file) = &self.first_apply {
             let keys = self.keys_file(&folder);
@@ -187,6 +189,16 @@ impl Serve {
             }
         }
     }
+}
+
+/// Loads the active versions, and joins the other hosts.
+async fn load(pipeline: &Arc<Pipeline>) -> Result<(), Failure> {
+    deploy::load_active(pipeline)
+        .await
+        .map_err(|error| Failure::new(error.to_string()))?;
+    fleet::join(pipeline)
+        .await
+        .map_err(|error| Failure::new(error.to_string()))
 }
 
 /// Raises the limit of open files to its maximum, and lowers `server.connections` to what that

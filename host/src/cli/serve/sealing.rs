@@ -29,7 +29,7 @@ pub async fn sealer(store: &dyn Store, folder: &Path) -> Result<Sealer, Failure>
         ))
         .hint(HINT));
     }
-    let sealer = Sealer::of_folder(folder, &environment).map_err(|error| failed(&error))?;
+    let sealer = Sealer::from_folder(folder, &environment).map_err(|error| failed(&error))?;
     let own = sealer.key_id();
     let counts = store
         .seal_with(&own, &sealer.old_key_ids())

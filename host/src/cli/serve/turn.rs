@@ -8,17 +8,17 @@ use tokio::task::JoinHandle;
 
 use crate::cli::failure::Failure;
 use crate::pipeline::Pipeline;
-use crate::pipeline::fleet::Job;
+use crate::pipeline::fleet::FleetJob;
 
 /// Time between two attempts.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// This host's turn, which ends with `end` or with the process.
-pub struct Turn(Option<JoinHandle<()>>);
+pub struct StartTurn(Option<JoinHandle<()>>);
 
 const JOB: &str = "first start";
 
-impl Turn {
+impl StartTurn {
     /// Waits until no other host is at its first steps. If a host dies during them, its turn ends
     /// when its lease of the job expires.
     ///
@@ -29,7 +29,7 @@ impl Turn {
         if !pipeline.core.store.is_shared() {
             return Ok(Self(None));
         }
-        let mut job = Job::new(JOB);
+        let mut job = FleetJob::new(JOB);
         loop {
             let held = job.hold(pipeline).await;
             let held = held.map_err(|error| Failure::new(error.to_string()))?;
@@ -42,7 +42,7 @@ impl Turn {
         let pipeline = Arc::clone(pipeline);
         let holding = tokio::spawn(async move {
             loop {
-                tokio::time::sleep(Job::period()).await;
+                tokio::time::sleep(FleetJob::period()).await;
                 if let Err(error) = job.hold(&pipeline).await {
                     tracing::debug!(%error, "lease of the first start not renewed");
                 }

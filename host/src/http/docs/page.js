@@ -4,6 +4,7 @@
 "use strict";
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
+const JSON_TYPE = "application/json";
 // Deeper than any schema of the document: without a bound, a recursive one would never end.
 const DEPTH = 8;
 
@@ -137,6 +138,34 @@ function headersOf(operation) {
   return own.type === "apiKey" ? { [own.name]: keys[name] } : { authorization: "Bearer " + keys[name] };
 }
 
+/** The inputs for a body: its type, and a text or a file. Null when the operation takes none. */
+function bodyOf(operation) {
+  const content = (operation.requestBody && real(operation.requestBody).content) || {};
+  const types = Object.keys(content);
+  if (!types.length) return null;
+  const sample = (name) => {
+    const shown = example(content[name]);
+    if (shown === undefined) return name === JSON_TYPE ? "{}" : "";
+    return written(shown);
+  };
+  const type = make("select", { "aria-label": "type of the body" }, types.map((name) => make("option", {}, name)));
+  const text = make("textarea", { "aria-label": "body", spellcheck: "false" });
+  const file = make("input", { type: "file", "aria-label": "body from a file" });
+  const fit = () => {
+    text.value = sample(type.value);
+    text.hidden = real(content[type.value].schema).format === "binary";
+    file.hidden = type.value === JSON_TYPE;
+  };
+  type.hidden = types.length === 1;
+  type.addEventListener("change", fit);
+  fit();
+  return {
+    inputs: [type, text, file],
+    type: () => type.value,
+    content: () => (!file.hidden && file.files.length ? file.files[0] : text.hidden ? "" : text.value),
+  };
+}
+
 async function call(path, method, operation, list, inputs, body, shown) {
   const query = new URLSearchParams();
   const headers = headersOf(operation);
@@ -149,8 +178,8 @@ async function call(path, method, operation, list, inputs, body, shown) {
   }
   const options = { method: method.toUpperCase(), headers, credentials: "omit" };
   if (body) {
-    headers["content-type"] = "application/json";
-    options.body = body.value;
+    headers["content-type"] = body.type();
+    options.body = body.content();
   }
   const search = query.toString();
   try {
@@ -171,8 +200,7 @@ function form(path, method, operation, list) {
     inputs[one.name] = make("input", { "aria-label": one.name, value: one.example });
     return make("label", {}, one.name, " ", inputs[one.name]);
   });
-  const media = operation.requestBody && operation.requestBody.content["application/json"];
-  const body = media ? make("textarea", { "aria-label": "body", spellcheck: "false" }, written(example(media) || {})) : null;
+  const body = bodyOf(operation);
   const button = make("button", { type: "button", "data-key": name || "", disabled: name ? "" : undefined }, "Call");
   const shown = make("pre", { hidden: "" });
   button.addEventListener("click", () => {
@@ -180,7 +208,7 @@ function form(path, method, operation, list) {
     call(path, method, operation, list, inputs, body, shown);
   });
   const waits = name ? make("p", { class: "note" }, "Waits for the key " + name + ", above.") : null;
-  return make("details", {}, make("summary", {}, "Try"), waits, labels, body, button, shown);
+  return make("details", {}, make("summary", {}, "Try"), waits, labels, body ? body.inputs : null, button, shown);
 }
 
 function operationOf(path, method, item) {

@@ -37,7 +37,7 @@ pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
         match timeout(patience, http.core.store.ping()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                if !error.is_told() {
+                if !error.is_logged() {
                     tracing::warn!(%error, "not ready");
                 }
                 reasons.push("store".into());
@@ -119,7 +119,7 @@ pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
     // Without the store, the other metrics still help to find the cause.
     let patience = limits::READY_PATIENCE;
     match timeout(patience, of_the_store(http)).await {
-        Ok(Err(error)) if !error.is_told() => {
+        Ok(Err(error)) if !error.is_logged() => {
             tracing::warn!(%error, "metrics of the store not read");
         }
         Ok(_) => {}

@@ -19,7 +19,7 @@ use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 use crate::limits;
 use crate::pipeline::catalogue::{self, SearchError};
-use crate::search::{Found, Term, TermError};
+use crate::search::{SearchResults, Term, TermError};
 use crate::store::Product;
 
 #[derive(Serialize, ToSchema)]
@@ -145,7 +145,7 @@ fn size(query: &Query<'_>) -> Result<usize, ApiError> {
     Ok(size.min(limits::SEARCH_PAGE_MAX))
 }
 
-fn rows(found: &Found, products: Vec<Product>) -> Vec<ProductFound> {
+fn rows(found: &SearchResults, products: Vec<Product>) -> Vec<ProductFound> {
     let known = products.into_iter().map(|product| (product.id, product));
     let mut known: HashMap<_, _> = known.collect();
     let rows = found.page.iter().filter_map(|hit| {

@@ -59,7 +59,7 @@ pub async fn page(
     let store = &*call.http.core.store;
     let feed = Feed::Rows(Entity::MessageErrors);
     let given = Filters::from_query(&query, &FILTERS);
-    let (pull, filters) = match Pull::of_cursor(&query, caller, store, feed)? {
+    let (pull, filters) = match Pull::from_cursor(&query, caller, store, feed)? {
         Some(pull) => {
             let own = Filters::from_cursor(&pull.filter, &FILTERS)?;
             (pull, own.unless_others(&given)?)

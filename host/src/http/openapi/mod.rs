@@ -37,6 +37,7 @@ use self::schemas::Schemas;
 use super::error::{DataError, Family, GatewayError, NotificationError, Problem};
 use super::route::Surface;
 use crate::admin_api::error::AdminError;
+use crate::domain::message::MessageState;
 use crate::limits;
 
 /// Returns the document of a surface.
@@ -118,14 +119,9 @@ fn open_up(part: &mut Value) {
 
 /// Returns the document as it is committed and served. The text depends on the code alone.
 pub fn text(surface: Surface) -> &'static str {
-    static TEXTS: [OnceLock<String>; 4] = [const { OnceLock::new() }; 4];
-    let place = match surface {
-        Surface::Gateway => 0,
-        Surface::Data => 1,
-        Surface::Both => 2,
-        Surface::Admin => 3,
-    };
-    TEXTS[place].get_or_init(|| {
+    static TEXTS: [OnceLock<String>; Surface::ALL.len()] =
+        [const { OnceLock::new() }; Surface::ALL.len()];
+    TEXTS[surface.place()].get_or_init(|| {
         let text = serde_json::to_string_pretty(&document(surface));
         text.expect("the document is JSON") + "\n"
     })
@@ -226,7 +222,7 @@ fn headers() -> Value {
             "description": "The message's id, as in the exports and the report.",
         },
         "MessageStatus": {
-            "schema": {"type": "string", "enum": crate::domain::message::State::ALL.map(|state| state.as_str())},
+            "schema": {"type": "string", "enum": MessageState::ALL.map(MessageState::as_str)},
             "description": "The state of the message.",
         },
         "IdempotencyReplayed": {

@@ -242,7 +242,7 @@ fn component(family: Family, access: Access, status: u16) -> String {
         .collect();
     // With a workspace key, refusals have the rate headers too.
     match (family, access) {
-        (Family::Data | Family::Admin, Access::Anyone) => format!("Open{words}"),
+        (Family::Data, Access::Anyone) => format!("Open{words}"),
         (Family::Data, _) => format!("Data{words}"),
         // Senders and tokens authenticate in other ways, so their refusals have other messages.
         (Family::Gateway, Access::Anyone) => format!("Sender{words}"),
@@ -281,8 +281,7 @@ pub fn refusals() -> Map<String, Value> {
 fn refusal(family: Family, access: Access, status: u16, description: &str) -> Value {
     let schema = match family {
         Family::Gateway => "GatewayError",
-        Family::Admin if access == Access::AdminKey => "AdminError",
-        Family::Admin => "DataError",
+        Family::Admin => "AdminError",
         Family::Notification => "NotificationError",
         Family::Data => "DataError",
     };

@@ -37,7 +37,7 @@ impl Schemas {
             let mut schema = schema.clone();
             tell_in_place(&mut schema, &found);
             if whole {
-                require_all(&mut schema);
+                require_all(&mut schema, &found);
             }
             self.0.insert(name.clone(), schema);
         }
@@ -122,20 +122,33 @@ fn nullable(forms: &[Value]) -> Option<&Value> {
 }
 
 /// Makes all keys required: an answer has every key, and null for an unknown value.
-fn require_all(schema: &mut Value) {
+fn require_all(schema: &mut Value, found: &BTreeMap<String, Value>) {
     let parts = schema.get_mut("allOf").and_then(Value::as_array_mut);
     for part in parts.into_iter().flatten() {
-        require_all(part);
+        require_all(part, found);
         // Flattened keys that are all there, or all absent.
         let forms = part["oneOf"].as_array().cloned().unwrap_or_default();
         if let Some(form) = nullable(&forms) {
-            *part = json!({ "anyOf": [form, { "type": "object" }] });
+            let key = own_key(form, found);
+            *part = json!({ "anyOf": [form, { "type": "object", "not": { "required": [key] } }] });
         }
     }
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let names: Vec<_> = properties.keys().cloned().collect();
         schema["required"] = json!(names);
     }
+}
+
+/// Returns a key that a named form always has itself, not through a type that it flattens.
+fn own_key<'a>(form: &Value, found: &'a BTreeMap<String, Value>) -> &'a str {
+    let name = form["$ref"]
+        .as_str()
+        .and_then(|name| name.strip_prefix(PREFIX));
+    let schema = name.and_then(|name| found.get(name)).expect("a type");
+    let mut parts = schema["allOf"].as_array().into_iter().flatten();
+    let own = parts.find(|part| part["required"].is_array());
+    let own = own.unwrap_or(schema);
+    own["required"][0].as_str().expect("a key that is required")
 }
 
 /// Returns the schema of a page of rows, as the feeds build it.
@@ -161,7 +174,9 @@ pub fn page(rows: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admin_api::instances::InstanceView;
     use crate::domain::row::DealRow;
+    use crate::http::openapi::Fit;
 
     #[test]
     fn every_key_of_an_answer_is_required_and_ids_are_inlined() {
@@ -174,5 +189,29 @@ mod tests {
         assert!(required.contains(&json!("agent_id")), "{row}");
         assert_eq!(row["properties"]["cursor_at"]["format"], "date-time");
         assert!(all.get("Micros").is_none());
+    }
+
+    #[test]
+    fn flattened_keys_are_all_there_or_all_absent() {
+        let mut schemas = Schemas::default();
+        let named = schemas.answer::<InstanceView>();
+        let document = json!({ "components": { "schemas": schemas.into_map() } });
+        let fit = Fit::new(&document, &named);
+        let mut instance = json!({
+            "id": 1,
+            "name": "bot",
+            "workspace": "acme",
+            "number": null,
+            "kind": "ai",
+            "channel": null,
+            "adapter": null,
+            "plugin": null,
+            "internal": false,
+            "paused": null,
+            "webhook": null,
+        });
+        assert_eq!(fit.complaint(&instance), None);
+        instance["unansweredAfterSeconds"] = json!(60);
+        assert!(fit.complaint(&instance).is_some(), "the others are missing");
     }
 }

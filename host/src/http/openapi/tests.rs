@@ -109,12 +109,7 @@ fn every_route_is_in_the_document_and_nothing_else_is() {
 
 #[test]
 fn each_operation_is_found_on_its_surface_with_the_key_that_it_names() {
-    for surface in [
-        Surface::Gateway,
-        Surface::Data,
-        Surface::Both,
-        Surface::Admin,
-    ] {
+    for surface in Surface::ALL {
         let mut schemas = Schemas::default();
         for operation in operations(surface, &mut schemas) {
             let method: Method = operation.method.to_uppercase().parse().expect("a method");
@@ -134,37 +129,30 @@ fn each_operation_is_found_on_its_surface_with_the_key_that_it_names() {
 
 #[test]
 fn each_operation_has_what_a_reader_and_a_client_need() {
-    let mut ids = BTreeSet::new();
-    let all = described(Surface::Both).into_iter();
-    for ((method, path), operation) in all.chain(described(Surface::Admin)) {
-        if path.starts_with("/health") || path == "/openapi.json" {
-            continue;
-        }
-        let text = |name: &str| operation[name].as_str().unwrap_or_default().to_owned();
-        assert!(ids.insert(text("operationId")), "{method} {path}");
-        assert!(!text("operationId").is_empty() && !text("summary").is_empty());
-        for name in path.split('/').filter(|part| part.starts_with('{')) {
-            let name = name.trim_matches(['{', '}']);
-            let given = operation["parameters"].as_array().expect("parameters");
-            let is_there = given
-                .iter()
-                .any(|one| one["in"] == "path" && one["name"] == name);
-            assert!(is_there, "{path} has {name}");
-        }
-        for parameter in operation["parameters"].as_array().into_iter().flatten() {
-            assert!(parameter["description"].is_string(), "{path}: {parameter}");
+    for surface in Surface::ALL {
+        let mut ids = BTreeSet::new();
+        for ((method, path), operation) in described(surface) {
+            let text = |name: &str| operation[name].as_str().unwrap_or_default().to_owned();
+            assert!(ids.insert(text("operationId")), "{method} {path}");
+            assert!(!text("operationId").is_empty() && !text("summary").is_empty());
+            for name in path.split('/').filter(|part| part.starts_with('{')) {
+                let name = name.trim_matches(['{', '}']);
+                let given = operation["parameters"].as_array().expect("parameters");
+                let is_there = given
+                    .iter()
+                    .any(|one| one["in"] == "path" && one["name"] == name);
+                assert!(is_there, "{path} has {name}");
+            }
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                assert!(parameter["description"].is_string(), "{path}: {parameter}");
+            }
         }
     }
 }
 
 #[test]
 fn every_reference_leads_somewhere() {
-    for surface in [
-        Surface::Gateway,
-        Surface::Data,
-        Surface::Both,
-        Surface::Admin,
-    ] {
+    for surface in Surface::ALL {
         let document = document(surface);
         let mut named = BTreeSet::new();
         collect(&document, &mut named);

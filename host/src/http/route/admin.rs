@@ -1,6 +1,6 @@
 //! The operations of the admin surface.
 
-use crate::pipeline::apply::Part;
+use crate::pipeline::apply::DeclarationPart;
 
 /// Every operation under `/admin/v1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,11 +81,11 @@ pub enum AdminRoute<'a> {
     RebuildEtl,
     GetPart {
         workspace: &'a str,
-        part: Part,
+        part: DeclarationPart,
     },
     PutPart {
         workspace: &'a str,
-        part: Part,
+        part: DeclarationPart,
     },
 }
 
@@ -135,19 +135,19 @@ impl<'a> AdminRoute<'a> {
             ("POST", ["etl", "rebuilds"]) => Self::RebuildEtl,
             ("GET", ["workspaces", workspace, "owners"]) => Self::GetPart {
                 workspace,
-                part: Part::Owners,
+                part: DeclarationPart::Owners,
             },
             ("PUT", ["workspaces", workspace, "owners"]) => Self::PutPart {
                 workspace,
-                part: Part::Owners,
+                part: DeclarationPart::Owners,
             },
             ("GET", ["workspaces", workspace, "agents"]) => Self::GetPart {
                 workspace,
-                part: Part::Agents,
+                part: DeclarationPart::Agents,
             },
             ("PUT", ["workspaces", workspace, "agents"]) => Self::PutPart {
                 workspace,
-                part: Part::Agents,
+                part: DeclarationPart::Agents,
             },
             _ => return None,
         })
@@ -194,16 +194,20 @@ impl<'a> AdminRoute<'a> {
             Self::RunEtl => "admin-run-etl",
             Self::RebuildEtl => "admin-rebuild-etl",
             Self::GetPart {
-                part: Part::Owners, ..
+                part: DeclarationPart::Owners,
+                ..
             } => "admin-list-owners",
             Self::GetPart {
-                part: Part::Agents, ..
+                part: DeclarationPart::Agents,
+                ..
             } => "admin-list-agents",
             Self::PutPart {
-                part: Part::Owners, ..
+                part: DeclarationPart::Owners,
+                ..
             } => "admin-put-owners",
             Self::PutPart {
-                part: Part::Agents, ..
+                part: DeclarationPart::Agents,
+                ..
             } => "admin-put-agents",
         }
     }

@@ -345,6 +345,13 @@ impl<'a> Route<'a> {
 }
 
 impl Surface {
+    pub const ALL: [Self; 4] = [Self::Gateway, Self::Data, Self::Both, Self::Admin];
+
+    /// Returns its place in [`Self::ALL`].
+    pub fn place(self) -> usize {
+        self as usize
+    }
+
     /// Returns the shape of errors at a path of this surface, even if there is nothing.
     pub fn family(self, path: &str) -> Family {
         let first = path.trim_start_matches('/').split('/').next();
@@ -433,7 +440,7 @@ mod tests {
     fn a_route_is_found_where_it_belongs_and_nowhere_else() {
         use Surface::{Admin, Both, Data, Gateway};
         let check = |path: &'static str, name: &str, there: &[Surface]| {
-            for surface in [Gateway, Data, Both, Admin] {
+            for surface in Surface::ALL {
                 let found = find(surface, "GET", path);
                 match found {
                     Ok(route) => {

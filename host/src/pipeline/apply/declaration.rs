@@ -14,9 +14,18 @@ use crate::domain::connection::Settings;
 use crate::domain::exchange::Problem;
 use crate::domain::key::KeyKind;
 use crate::domain::plugin::{Description, PluginKind};
-use crate::domain::{contact, phone, text, time};
+use crate::domain::{contact, phone, text, time, zone};
 use crate::plugin::schema::Fault;
 use crate::store::{PlannedAgent, PlannedOwner, PlannedProduct};
+
+/// The region of a workspace whose file names none: ISO 3166 alpha-2.
+pub const DEFAULT_REGION: &str = "BR";
+
+/// Requests per minute on the data API if the file names no other number.
+pub const DEFAULT_RATE_LIMIT: u32 = 120;
+
+/// The greatest number of requests per minute that a file may name.
+pub const RATE_LIMIT_MOST: u32 = 10_000_000;
 
 /// An active plugin, as far as a declaration needs it.
 #[derive(Clone, Debug)]
@@ -170,15 +179,15 @@ fn read_workspace(table: Table<'_>) -> DeclaredWorkspace {
     let name = table.required_text("name");
     let region = table.matching("region", REGION, is_region);
     let time_zone = table.matching("time_zone", TIME_ZONE, is_time_zone);
-    let rate_limit = table.number("rate_limit", 1, 10_000_000);
+    let rate_limit = table.number("rate_limit", 1, RATE_LIMIT_MOST);
     let language = table.matching("language", LANGUAGE, is_language);
     table.finish();
     DeclaredWorkspace {
         slug,
         name,
-        region: region.unwrap_or_else(|| "BR".to_owned()),
-        time_zone: time_zone.unwrap_or_else(|| "America/Sao_Paulo".to_owned()),
-        rate_limit: rate_limit.unwrap_or(120),
+        region: region.unwrap_or_else(|| DEFAULT_REGION.to_owned()),
+        time_zone: time_zone.unwrap_or_else(|| zone::DEFAULT.to_owned()),
+        rate_limit: rate_limit.unwrap_or(DEFAULT_RATE_LIMIT),
         language: language.unwrap_or_else(|| Settings::default().language),
     }
 }

@@ -8,6 +8,7 @@
 
 mod address;
 mod binding;
+mod changed;
 mod connection;
 mod declaration;
 mod greeting;
@@ -23,8 +24,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+pub use changed::ChangedConnection;
+pub use declaration::{DEFAULT_RATE_LIMIT, DEFAULT_REGION, RATE_LIMIT_MOST};
 pub use key::{KeyRequest, mint};
-pub use part::{Part, apply_part};
+pub use part::{DeclarationPart, apply_part};
 
 use binding::Binding;
 use declaration::{ActivePlugin, ActivePlugins, Checked, Declaration};
@@ -65,6 +68,8 @@ pub struct Report {
     pub workspace: String,
     pub workspace_id: WorkspaceId,
     pub changes: Vec<AppliedChange>,
+    /// Which fields of existing connections differ, and which secrets they lose.
+    pub changed_connections: Vec<ChangedConnection>,
     pub connections: BTreeMap<String, ConnectionId>,
     pub instances: BTreeMap<String, AgentId>,
     /// For instances with an adapter: the address to which its provider sends webhooks.
@@ -107,6 +112,8 @@ pub async fn apply(pipeline: &Pipeline, file: &Value, dry_run: bool) -> Result<R
     let before = connections_of(store, &declaration.slug).await?;
     let planned = plan::plan(declaration, &before, &pipeline.core.sealer)?;
     let applied = carry_out(pipeline, &planned.plan, dry_run).await?;
+    let changed_connections =
+        changed::changed_connections(&planned.plan, &applied, &before, &pipeline.core.sealer);
     let made = key::make_missing(store, &applied, &keys, now, dry_run).await?;
     let generated = if dry_run {
         Generated::default()
@@ -132,6 +139,7 @@ pub async fn apply(pipeline: &Pipeline, file: &Value, dry_run: bool) -> Result<R
         workspace: planned.plan.slug,
         workspace_id: applied.workspace_id,
         changes: applied.changes,
+        changed_connections,
         connections: applied.connections,
         instances: applied.instances,
         partners: applied.partners,

@@ -16,12 +16,12 @@ use crate::pipeline::state::Pipeline;
 use crate::store::{AppliedChange, Plan, PlannedAgent};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum DeclarationPart {
     Owners,
     Agents,
 }
 
-impl Part {
+impl DeclarationPart {
     /// The name of its list, as paths of problems and answers contain it.
     pub fn name(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Part {
 pub async fn apply_part(
     pipeline: &Pipeline,
     workspace: &Workspace,
-    part: Part,
+    part: DeclarationPart,
     list: &Value,
     dry_run: bool,
 ) -> Result<Vec<AppliedChange>, ApplyError> {
@@ -57,8 +57,8 @@ pub async fn apply_part(
         products: Vec::new(),
     };
     match part {
-        Part::Owners => plan.owners = read(part, list, read_owners)?,
-        Part::Agents => {
+        DeclarationPart::Owners => plan.owners = read(part, list, read_owners)?,
+        DeclarationPart::Agents => {
             let agents = pipeline.core.store.agents(workspace.id).await?;
             let connections = pipeline.core.store.connections(Some(workspace.id)).await?;
             plan.agents = read(part, list, |file| {
@@ -75,7 +75,7 @@ pub async fn apply_part(
 
 /// Reads the list, or returns all its problems.
 fn read<T>(
-    part: Part,
+    part: DeclarationPart,
     list: &Value,
     of: impl FnOnce(&Table<'_>) -> Vec<T>,
 ) -> Result<Vec<T>, ApplyError> {

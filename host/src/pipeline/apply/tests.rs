@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::binding::DeclaredSecret;
+use super::changed::{ChangedConnection, changed_connections};
 use super::declaration::{self, ActivePlugin, ActivePlugins, Declaration};
 use super::plan::plan;
 use crate::domain::connection::{Connection, ConnectionKind, Settings};
 use crate::domain::exchange::Problem;
-use crate::domain::id::{ConnectionId, PartnerId, WorkspaceId};
+use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::domain::plugin::{Description, PluginKind, SecretDeclaration};
 use crate::domain::time::Micros;
+use crate::domain::workspace::PartKind;
 use crate::plugin::schema::{self, Answer, Question};
 use crate::seal::Sealer;
-use crate::store::{Plan, PlannedConnection};
+use crate::store::{Applied, Plan, PlannedConnection};
 
 fn plugins() -> ActivePlugins {
     let secret = |name: &str, required| SecretDeclaration {
@@ -441,6 +443,59 @@ fn a_generated_secret_that_cannot_be_decrypted_is_an_error() {
         DeclaredSecret::Generate(_)
     ));
     assert!(plan(declaration, &[before], &Sealer::throwaway()).is_err());
+}
+
+#[test]
+fn a_changed_connection_names_its_fields_and_the_secrets_that_it_loses() {
+    let sealer = Sealer::throwaway();
+    let first = plan(declared(&file()), &[], &sealer).expect("planned").plan;
+    let planned = &first.connections[0];
+    let partner = PartnerId::new(Micros(0));
+    let before = [Connection {
+        partner: Some(partner),
+        agent: Some(AgentId(7)),
+        allow: planned.allow.clone(),
+        checks: planned.checks.clone(),
+        routes: planned.routes.clone(),
+        region: first.region.clone(),
+        time_zone: first.time_zone.clone(),
+        settings: planned.settings.clone(),
+        ..stored(planned)
+    }];
+    let applied = Applied {
+        workspace_id: before[0].workspace,
+        changes: vec![],
+        connections: BTreeMap::new(),
+        channels: BTreeMap::new(),
+        instances: BTreeMap::from([("bot".to_owned(), AgentId(7))]),
+        partners: BTreeMap::from([("crm".to_owned(), partner)]),
+    };
+    let changed = |file: &Value| {
+        let planned = plan(declared(file), &before, &sealer).expect("planned");
+        changed_connections(&planned.plan, &applied, &before, &sealer)
+    };
+    let same = changed(&file());
+    assert!(same.is_empty(), "{same:?}");
+    let other = with(|file| {
+        let connection = &mut file["connections"][0];
+        connection["config"]["form"] = json!("other");
+        connection["origins"] = json!(["*"]);
+        let secrets = connection["secrets"].as_object_mut().expect("a table");
+        secrets.remove("verify-token");
+    });
+    let expected = ChangedConnection {
+        kind: PartKind::Connection,
+        name: "site".to_owned(),
+        fields: vec!["config", "secrets", "origins"],
+        removed_secrets: vec!["verify-token".to_owned()],
+    };
+    assert_eq!(changed(&other), [expected]);
+    let renewed = with(|file| {
+        file["connections"][0]["secrets"]["app-secret"] = json!("hush-new");
+    });
+    let renewed = changed(&renewed).remove(0);
+    assert_eq!(renewed.fields, ["secrets"]);
+    assert!(renewed.removed_secrets.is_empty());
 }
 
 /// Returns the file with an instance that has an adapter, and a source that uses it for its

@@ -18,12 +18,12 @@ use tokio::sync::OwnedMutexGuard;
 
 pub use shelves::SearchError;
 
-use self::shelves::{Kept, Reader, Shelf, hold};
+use self::shelves::{CachedIndex, Reader, Shelf, hold};
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::search::{Found, Gathering, Index, Term};
+use crate::search::{Gathering, Index, SearchResults, Term};
 use crate::store::ProductChange;
 use crate::telemetry::Searched;
 
@@ -39,7 +39,7 @@ pub async fn search(
     term: Term,
     from: u64,
     count: usize,
-) -> Result<Found, SearchError> {
+) -> Result<SearchResults, SearchError> {
     let started = Instant::now();
     let result = search_fresh(pipeline, workspace, term, from, count).await;
     let outcome = match &result {
@@ -63,7 +63,7 @@ async fn search_fresh(
     term: Term,
     from: u64,
     count: usize,
-) -> Result<Found, SearchError> {
+) -> Result<SearchResults, SearchError> {
     let patience = limits::SEARCH_PATIENCE;
     let index = tokio::time::timeout(patience, index(pipeline, workspace));
     let index = index.await.map_err(|_| SearchError::Late)??;
@@ -147,7 +147,7 @@ async fn follow(
         refuse(pipeline, workspace);
         return Err(SearchError::TooLarge);
     }
-    *hold(&shelf.kept) = Some(Kept {
+    *hold(&shelf.kept) = Some(CachedIndex {
         index: Arc::clone(&index),
         since,
         used: catalogue.turn(),

@@ -56,12 +56,12 @@ const LOADS: usize = 2;
 /// The place of one workspace's index.
 #[derive(Default)]
 pub(super) struct Shelf {
-    pub(super) kept: Mutex<Option<Kept>>,
+    pub(super) kept: Mutex<Option<CachedIndex>>,
     /// Held by the task that reads the feed.
     pub(super) reader: Arc<tokio::sync::Mutex<Reader>>,
 }
 
-pub(super) struct Kept {
+pub(super) struct CachedIndex {
     pub(super) index: Arc<Index>,
     /// The index contains everything that was committed before this moment.
     pub(super) since: Micros,

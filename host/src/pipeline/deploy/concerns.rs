@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{DeployError, loaded};
+use super::{DeployError, loaded, verify};
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::SenderChecks;
 use crate::domain::plugin::{Digest, PluginKind, ReplySlot};
@@ -18,7 +18,8 @@ pub struct Accept(BTreeSet<String>);
 
 impl Accept {
     /// The words that may be accepted; `all` accepts each of them.
-    pub const WORDS: [&str; 10] = [
+    pub const WORDS: [&str; 11] = [
+        verify::DRIFT,
         "new-publisher",
         "fewer-cases",
         "new-reply-slots",
@@ -51,9 +52,9 @@ impl Accept {
             .map(Self)
     }
 
-    /// Returns whether the operator accepts this word, or everything.
-    pub(super) fn has(&self, word: &str) -> bool {
-        self.0.contains(word) || self.0.contains("all")
+    /// Returns whether the operator accepts this concern. Some cannot be accepted.
+    pub(super) fn has(&self, concern: &Concern) -> bool {
+        !concern.accept.is_empty() && (self.0.contains(&concern.accept) || self.0.contains("all"))
     }
 }
 
@@ -251,8 +252,7 @@ pub async fn of_kind(
 
 /// Returns whether a connection or an instance uses the plugin of this name.
 async fn is_used(pipeline: &Pipeline, name: &str) -> Result<bool, DeployError> {
-    let connections = pipeline.core.store.connections(None).await?;
-    Ok(connections.iter().any(|one| one.plugin == name))
+    Ok(!pipeline.connections_using(name).await?.is_empty())
 }
 
 /// Names a connection as its operator knows it.
@@ -265,8 +265,7 @@ fn named(connection: &Connection) -> String {
 
 /// Returns the connections whose configuration the new version would refuse.
 async fn configurations(pipeline: &Pipeline, new: &Loaded) -> Result<Vec<Concern>, DeployError> {
-    let mut connections = pipeline.core.store.connections(None).await?;
-    connections.retain(|connection| connection.plugin == new.description.name);
+    let connections = pipeline.connections_using(&new.description.name).await?;
     let configs: Vec<_> = connections
         .iter()
         .map(|connection| serde_json::from_str(&connection.config).unwrap_or_default())
@@ -301,14 +300,7 @@ async fn weaker_for_connections(
         return Ok(vec![]);
     };
     let mut weaker = BTreeSet::new();
-    for connection in pipeline
-        .core
-        .store
-        .connections(None)
-        .await?
-        .iter()
-        .filter(|connection| connection.plugin == new.description.name)
-    {
+    for connection in pipeline.connections_using(&new.description.name).await? {
         let lane = TRIAL_LANE;
         let (before, after) = (
             pipeline
@@ -327,13 +319,13 @@ async fn weaker_for_connections(
                 weaker.extend(
                     weaker_checks(&after, &before)
                         .into_iter()
-                        .map(|what| format!("{what} ({})", named(connection))),
+                        .map(|what| format!("{what} ({})", named(&connection))),
                 );
             }
             (_, Ok(Err(problem))) => {
                 weaker.insert(format!(
                     "it cannot declare the sender checks of {}: {}",
-                    named(connection),
+                    named(&connection),
                     problem.message
                 ));
             }
@@ -343,7 +335,7 @@ async fn weaker_for_connections(
             (_, Err(error)) => {
                 weaker.insert(format!(
                     "it fails to declare the sender checks of {}: {error}",
-                    named(connection)
+                    named(&connection)
                 ));
             }
             (Err(_) | Ok(Err(_)), Ok(Ok(_))) => {}

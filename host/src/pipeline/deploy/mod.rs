@@ -1,6 +1,6 @@
-//! Deploys a plugin version: it is compiled in the background, checked, tried, stored, and
-//! then activated as a whole. A version that fails a step changes nothing, and the error
-//! gives the reason.
+//! Deploys a plugin version: it is compiled in the background, checked, tried, verified on stored
+//! deliveries, stored, and then activated as a whole. A version that fails a step changes nothing,
+//! and the error gives the reason.
 //!
 //! Only the store records which version is active, so files in the inbox do not undo an
 //! activation or a rollback after a restart. The inbox is for bytes that were never seen
@@ -23,7 +23,7 @@ use crate::domain::id::KeyId;
 use crate::domain::plugin::{Description, Digest, PluginKind};
 use crate::domain::publisher::Publisher;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{LoadError, Loaded, Prepared, Trial};
+use crate::plugin::{LoadError, Loaded, Prepared};
 use crate::store::{Activation, PluginRecord, StoreError};
 
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +35,8 @@ pub enum DeployError {
         name: String,
         version: String,
         concerns: Vec<Concern>,
+        /// The comparison with the active version, if there was one.
+        verified: Option<Box<Verified>>,
     },
     #[error(
         "there is no plugin with digest {0}; run `leadhost plugin list` to see the stored ones"
@@ -103,11 +105,13 @@ impl From<&str> for Origin {
 }
 
 /// A version that was activated.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Activated {
     pub activation: Activation,
     /// Live hosts that had not switched when the time for it was up.
     pub behind: Vec<Behind>,
+    /// The comparison with the version that was active before. A rollback makes none.
+    pub verified: Option<Box<Verified>>,
 }
 
 /// A component that was checked and not stored.
@@ -144,7 +148,10 @@ pub async fn check(
     let prepared = trial.prepare(wasm).await?;
     let publisher = publisher_of(pipeline, &prepared.loaded, origin.into()).await?;
     let concerns = trial.within(concerns::find(pipeline, &prepared, &publisher, None));
-    let concerns = concerns.await??;
+    let mut concerns = concerns.await??;
+    drop(trial);
+    let verified = verify::before_activation(pipeline, &prepared).await?;
+    concerns.extend(verified.concerns(pipeline));
     let loaded = &prepared.loaded;
     Ok(CheckReport {
         digest: loaded.digest.clone(),
@@ -157,26 +164,31 @@ pub async fn check(
     })
 }
 
-/// A component that has passed its trial and is not stored yet.
+/// A version that has passed its trial, and its comparison with the active version if it is to be
+/// activated.
 pub struct Tried {
-    trial: Trial,
     prepared: Prepared,
-    wasm: Vec<u8>,
+    verified: Option<Verified>,
 }
 
-/// The first half of an upload. It changes nothing and may be cancelled.
+/// The first half of an upload. It changes nothing and may be cancelled. `activate`: whether the
+/// component is to be activated.
 ///
 /// # Errors
 ///
-/// [`DeployError`] if the component cannot be loaded or its trial fails.
-pub async fn try_out(pipeline: &Arc<Pipeline>, wasm: Vec<u8>) -> Result<Tried, DeployError> {
-    let mut trial = pipeline.core.plugins.trial().await?;
-    let prepared = trial.prepare(wasm.clone()).await?;
-    Ok(Tried {
-        trial,
-        prepared,
-        wasm,
-    })
+/// [`DeployError`] if the component cannot be loaded, its trial fails, or the store fails.
+pub async fn try_out(
+    pipeline: &Arc<Pipeline>,
+    wasm: Vec<u8>,
+    activate: bool,
+) -> Result<Tried, DeployError> {
+    let prepared = pipeline.core.plugins.prepare(wasm).await?;
+    let verified = if activate {
+        Some(verify::before_activation(pipeline, &prepared).await?)
+    } else {
+        None
+    };
+    Ok(Tried { prepared, verified })
 }
 
 /// Tries a component, stores it, and activates it if that is requested and every concern is
@@ -193,59 +205,64 @@ pub async fn upload(
     activate: bool,
     accept: &Accept,
 ) -> Result<Deployed, DeployError> {
-    let tried = try_out(pipeline, wasm).await?;
-    admit(pipeline, tried, origin.into(), activate, accept).await
+    let tried = try_out(pipeline, wasm.clone(), activate).await?;
+    admit(pipeline, tried, wasm, origin.into(), accept).await
 }
 
 /// The second half of an upload, which must run to its end.
 ///
 /// # Errors
 ///
-/// [`DeployError`] if a concern is not accepted, or the store or the fleet fails.
+/// [`DeployError`] if a concern is not accepted, another version was activated meanwhile, or the
+/// store or the fleet fails.
 pub async fn admit(
     pipeline: &Arc<Pipeline>,
     tried: Tried,
+    wasm: Vec<u8>,
     origin: Origin,
-    activate: bool,
     accept: &Accept,
 ) -> Result<Deployed, DeployError> {
-    let Tried {
-        mut trial,
-        prepared,
-        wasm,
-    } = tried;
+    let Tried { prepared, verified } = tried;
+    // Waits for its turn first: a deployment that waits for it does not block others.
+    let mut trial = pipeline.core.plugins.trial().await?;
     let _alone = pipeline.deploying.lock().await;
-    let serves = serving(pipeline, &prepared.loaded.description.name).await?;
     let name = origin.name.clone();
     let publisher = publisher_of(pipeline, &prepared.loaded, origin).await?;
-    if activate {
-        let concerns = trial.within(concerns::find(pipeline, &prepared, &publisher, Some(&name)));
-        agreed(&prepared.loaded, concerns.await??, accept)?;
-    }
+    let verified = match verified {
+        Some(verified) => {
+            let objections = concerns::find(pipeline, &prepared, &publisher, Some(&name));
+            let objections = trial.within(objections).await??;
+            Some(agreed(pipeline, verified, objections, accept).await?)
+        }
+        None => None,
+    };
     let record = keep(pipeline, &prepared, wasm, name, publisher).await?;
-    let activation = if activate {
-        Some(swap(pipeline, &prepared.loaded, serves.as_ref()).await?)
-    } else {
-        None
+    let activation = match verified {
+        Some(verified) => Some(switch(pipeline, verified).await?),
+        None => None,
     };
     Ok(Deployed { record, activation })
 }
 
-/// Activates a stored version.
+/// A stored version that may be activated, and its comparison with the active one.
+pub struct TriedStored {
+    prepared: Prepared,
+    publisher: Publisher,
+    verified: Verified,
+}
+
+/// The first half of an activation of a stored version. It changes nothing and may be cancelled.
 ///
 /// # Errors
 ///
-/// [`DeployError`] if the version is not stored, has another name or cannot be loaded, a
-/// concern is not accepted, or the store or the fleet fails.
-pub async fn activate(
+/// [`DeployError`] if the version is not stored, has another name or cannot be loaded, or the
+/// store fails.
+pub async fn try_stored(
     pipeline: &Arc<Pipeline>,
     name: &str,
     digest: &Digest,
-    accept: &Accept,
-) -> Result<Activated, DeployError> {
-    let loaded = loaded(pipeline, digest)
-        .await?
-        .ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
+) -> Result<TriedStored, DeployError> {
+    let (loaded, record) = stored_version(pipeline, digest).await?;
     if loaded.description.name != name {
         let found = loaded.description.name.clone();
         return Err(DeployError::AnotherName {
@@ -254,24 +271,41 @@ pub async fn activate(
             found,
         });
     }
-    let record = pipeline
-        .core
-        .store
-        .plugin(digest)
-        .await?
-        .ok_or_else(|| DeployError::UnknownDigest(digest.clone()))?;
-    // Waits for the trial first: a deployment that waits for it does not block others.
+    let prepared = Prepared {
+        loaded,
+        golden: record.golden,
+        checks: record.checks,
+    };
+    let verified = verify::before_activation(pipeline, &prepared).await?;
+    Ok(TriedStored {
+        prepared,
+        publisher: record.publisher,
+        verified,
+    })
+}
+
+/// The second half of an activation of a stored version, which must run to its end.
+///
+/// # Errors
+///
+/// [`DeployError`] if a concern is not accepted, another version was activated meanwhile, or the
+/// store or the fleet fails.
+pub async fn activate(
+    pipeline: &Arc<Pipeline>,
+    tried: TriedStored,
+    accept: &Accept,
+) -> Result<Activated, DeployError> {
+    let TriedStored {
+        prepared,
+        publisher,
+        verified,
+    } = tried;
     let mut trial = pipeline.core.plugins.trial().await?;
     let _alone = pipeline.deploying.lock().await;
-    let serves = serving(pipeline, name).await?;
-    let prepared = Prepared {
-        loaded: Arc::clone(&loaded),
-        golden: record.golden,
-        checks: record.checks.clone(),
-    };
-    let concerns = trial.within(concerns::find(pipeline, &prepared, &record.publisher, None));
-    agreed(&loaded, concerns.await??, accept)?;
-    swap(pipeline, &loaded, serves.as_ref()).await
+    let objections = trial.within(concerns::find(pipeline, &prepared, &publisher, None));
+    let objections = objections.await??;
+    let verified = agreed(pipeline, verified, objections, accept).await?;
+    switch(pipeline, verified).await
 }
 
 /// Activates the version that was active before. It was accepted once, so no concerns are
@@ -303,6 +337,7 @@ pub async fn rollback(pipeline: &Arc<Pipeline>, name: &str) -> Result<Activated,
             name: name.to_owned(),
             version: loaded.description.version.clone(),
             concerns: vec![concern],
+            verified: None,
         });
     }
     swap(pipeline, &loaded, Some(&serves.digest)).await
@@ -332,6 +367,17 @@ async fn publisher_of(
     } else {
         origin.publisher
     })
+}
+
+/// Loads a stored version, with its record.
+async fn stored_version(
+    pipeline: &Pipeline,
+    digest: &Digest,
+) -> Result<(Arc<Loaded>, PluginRecord), DeployError> {
+    let unknown = || DeployError::UnknownDigest(digest.clone());
+    let loaded = loaded(pipeline, digest).await?.ok_or_else(unknown)?;
+    let record = pipeline.core.store.plugin(digest).await?;
+    Ok((loaded, record.ok_or_else(unknown)?))
 }
 
 /// Returns the active version of a name, as the store has it.
@@ -399,6 +445,16 @@ fn serve(pipeline: &Pipeline, activation: &Activation) -> Result<(), DeployError
         .map_err(|missing| DeployError::UnknownDigest(missing.0))
 }
 
+/// Activates a version in place of the one that it was compared with.
+async fn switch(pipeline: &Arc<Pipeline>, verified: Verified) -> Result<Activated, DeployError> {
+    let (candidate, instead_of) = (&verified.candidate, verified.active.as_ref());
+    let activated = swap(pipeline, candidate, instead_of).await?;
+    Ok(Activated {
+        verified: Some(Box::new(verified)),
+        ..activated
+    })
+}
+
 /// Switches the version: first in the store, then for every new call, on this host and on
 /// the others. `instead_of` is the active version that the concerns were compared with.
 async fn swap(
@@ -435,24 +491,39 @@ async fn swap(
     } else {
         Vec::new()
     };
-    Ok(Activated { activation, behind })
+    Ok(Activated {
+        activation,
+        behind,
+        verified: None,
+    })
 }
 
-fn agreed(loaded: &Loaded, concerns: Vec<Concern>, accept: &Accept) -> Result<(), DeployError> {
-    let concerns: Vec<_> = concerns
-        .into_iter()
-        .filter(|concern| concern.accept.is_empty() || !accept.has(&concern.accept))
-        .collect();
-    if concerns.is_empty() {
-        return Ok(());
+/// Returns the comparison if every concern is accepted, and those of the comparison too.
+async fn agreed(
+    pipeline: &Pipeline,
+    verified: Verified,
+    mut concerns: Vec<Concern>,
+    accept: &Accept,
+) -> Result<Verified, DeployError> {
+    let Description { name, version, .. } = &verified.candidate.description;
+    // On a shared store the swap checks this again, in the same transaction.
+    if serving(pipeline, name).await? != verified.active {
+        return Err(FleetError::Changed(name.clone()).into());
     }
-    let (name, version) = (
-        loaded.description.name.clone(),
-        loaded.description.version.clone(),
-    );
-    Err(DeployError::Refused {
-        name,
-        version,
-        concerns,
-    })
+    concerns.extend(verified.concerns(pipeline));
+    let (accepted, refused): (Vec<_>, Vec<_>) = concerns
+        .into_iter()
+        .partition(|concern| accept.has(concern));
+    if !refused.is_empty() {
+        return Err(DeployError::Refused {
+            name: name.clone(),
+            version: version.clone(),
+            concerns: refused,
+            verified: Some(Box::new(verified)),
+        });
+    }
+    for Concern { accept, what } in accepted {
+        tracing::warn!(plugin = %name, %version, digest = verified.candidate.digest.short(), accept, what, "concern about a plugin version accepted");
+    }
+    Ok(verified)
 }

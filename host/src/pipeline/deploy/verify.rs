@@ -1,13 +1,14 @@
-//! The verification of a version on stored deliveries, for an operator. It changes nothing.
+//! The verification of a version on stored deliveries, for an operator and before each
+//! activation. It changes nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{DeployError, loaded, serving};
+use super::{Concern, DeployError, VersionError, loaded, serving, stored_version};
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::{self, Choice, Report};
-use crate::plugin::Loaded;
+use crate::plugin::{Loaded, Prepared};
 
 /// A version that was compared with the one that serves.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct Verified {
     pub candidate: Arc<Loaded>,
     /// The number of golden cases that it carries and has passed.
     pub golden: u32,
+    /// The active version, as the store has it.
+    pub(super) active: Option<Digest>,
     /// `None` if no version of this name serves: there is nothing to compare with.
     pub serving: Option<Arc<Loaded>>,
     pub report: Report,
@@ -31,10 +34,8 @@ pub async fn component(
     choice: Choice,
     budget: Duration,
 ) -> Result<Verified, DeployError> {
-    // Held to the end: few verifications run at once.
-    let mut trial = pipeline.core.plugins.trial().await?;
-    let prepared = trial.prepare(wasm).await?;
-    let (candidate, golden) = (Arc::clone(&prepared.loaded), prepared.golden);
+    let prepared = pipeline.core.plugins.prepare(wasm).await?;
+    let (candidate, golden) = (prepared.loaded, prepared.golden);
     compare(pipeline, candidate, golden, choice, budget).await
 }
 
@@ -49,13 +50,42 @@ pub async fn stored(
     choice: Choice,
     budget: Duration,
 ) -> Result<Verified, DeployError> {
-    let _trial = pipeline.core.plugins.trial().await?;
-    let unknown = || DeployError::UnknownDigest(digest.clone());
-    let candidate = loaded(pipeline, digest).await?.ok_or_else(unknown)?;
-    let record = pipeline.core.store.plugin(digest).await?;
-    let golden = record.ok_or_else(unknown)?.golden;
-    compare(pipeline, candidate, golden, choice, budget).await
+    let (candidate, record) = stored_version(pipeline, digest).await?;
+    compare(pipeline, candidate, record.golden, choice, budget).await
 }
+
+/// Verifies a version that is about to be activated, as the configuration says.
+///
+/// # Errors
+///
+/// [`DeployError`] if the store fails.
+pub(super) async fn before_activation(
+    pipeline: &Arc<Pipeline>,
+    prepared: &Prepared,
+) -> Result<Verified, DeployError> {
+    let policy = &pipeline.core.config.verify;
+    let choice = Choice {
+        last: policy.deliveries,
+        since: None,
+        failed: false,
+    };
+    let (candidate, budget) = (Arc::clone(&prepared.loaded), policy.budget());
+    compare(pipeline, candidate, prepared.golden, choice, budget).await
+}
+
+impl Verified {
+    /// Returns the concern about each difference that exceeds the policy.
+    pub(super) fn concerns(&self, pipeline: &Pipeline) -> impl Iterator<Item = Concern> {
+        let drift = verify::drift(&self.report.tally, &pipeline.core.config.verify);
+        drift.into_iter().map(|what| Concern {
+            accept: DRIFT.to_owned(),
+            what,
+        })
+    }
+}
+
+/// The word that accepts differences.
+pub(super) const DRIFT: &str = "drift";
 
 async fn compare(
     pipeline: &Arc<Pipeline>,
@@ -64,18 +94,32 @@ async fn compare(
     choice: Choice,
     budget: Duration,
 ) -> Result<Verified, DeployError> {
+    // Without the turn of a trial: the active version may need one to be loaded.
+    let _turn = pipeline.verifications.turn().await?;
     let active = serving(pipeline, &candidate.description.name).await?;
     let serving = match &active {
-        Some(digest) => loaded(pipeline, digest).await?,
+        Some(digest) => match loaded(pipeline, digest).await {
+            Ok(serving) => serving,
+            Err(VersionError::Store(error)) => return Err(error.into()),
+            // It serves nobody: a version that repairs this must not depend on it.
+            Err(VersionError::Load(error)) => {
+                tracing::warn!(plugin = %candidate.description.name, digest = digest.short(), %error, "active plugin version failed to load, nothing to compare with");
+                None
+            }
+        },
         None => None,
     };
     let report = match &serving {
-        Some(serving) => verify::run(pipeline, serving, &candidate, choice, budget).await?,
-        None => Report::default(),
+        // A change of kind is a concern of its own.
+        Some(serving) if serving.digest != candidate.digest && serving.kind == candidate.kind => {
+            verify::run(pipeline, serving, &candidate, choice, budget).await?
+        }
+        _ => Report::default(),
     };
     Ok(Verified {
         candidate,
         golden,
+        active,
         serving,
         report,
     })

@@ -12,13 +12,14 @@
 mod search;
 
 use self::search::Search;
+use crate::domain::contact::FoundBy;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{DeliveryId, ErasureId, KeyId};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::{
-    EraseStep, Erased, Erasure, Extent, FoundBy, LeftDelivery, NewErasure, Person, Remaining,
+    EraseStep, Erased, Erasure, Extent, LeftDelivery, NewErasure, Person, Remaining,
     StandingDelivery, StoreError,
 };
 
@@ -58,7 +59,7 @@ pub async fn preview(
     order: &Order,
 ) -> Result<Preview, EraseError> {
     let mut erased = pipeline.core.store.count_person(person).await?;
-    let mut found = Found::default();
+    let mut found = UnlinkedDeliveries::default();
     let mut after = None;
     loop {
         after = look(pipeline, person, order, after, &mut found).await?;
@@ -71,7 +72,7 @@ pub async fn preview(
     }
     Ok(Preview {
         erased,
-        remaining: found.remaining.told(),
+        remaining: found.remaining.for_display(),
     })
 }
 
@@ -107,7 +108,7 @@ pub async fn erase(
         &mut erasure,
     )
     .await?;
-    let mut found = Found::default();
+    let mut found = UnlinkedDeliveries::default();
     let mut after = None;
     loop {
         after = look(pipeline, person, order, after, &mut found).await?;
@@ -127,7 +128,7 @@ pub async fn erase(
     let extent = Extent::Whole(&found.remaining);
     let done_at = steps(pipeline, person, of_record, extent, &mut erasure).await?;
     erasure.done_at = Some(done_at);
-    erasure.remaining = found.remaining.told();
+    erasure.remaining = found.remaining.for_display();
     tracing::info!(erasure = %of_record, "erasure completed");
     Ok(erasure)
 }
@@ -176,7 +177,7 @@ async fn steps(
 
 /// Deliveries that name the person and contain items that led to no contact.
 #[derive(Default)]
-struct Found {
+struct UnlinkedDeliveries {
     /// Deliveries to erase.
     gone: Vec<DeliveryId>,
     /// How many of these are only emptied, because other items in them led to other people.
@@ -184,7 +185,7 @@ struct Found {
     remaining: Remaining,
 }
 
-impl Found {
+impl UnlinkedDeliveries {
     fn add(&mut self, delivery: &StandingDelivery, order: &Order) {
         let (id, status) = (delivery.id, delivery.status);
         if (is_finished(status) && !delivery.is_pending) || order.unconverted {
@@ -203,7 +204,7 @@ async fn look(
     person: &Person,
     order: &Order,
     after: Option<DeliveryId>,
-    found: &mut Found,
+    found: &mut UnlinkedDeliveries,
 ) -> Result<Option<DeliveryId>, EraseError> {
     if pipeline.core.shutdown.has_begun() {
         return Err(EraseError::Stopping);

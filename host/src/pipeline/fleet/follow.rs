@@ -24,7 +24,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     loop {
         match step(&pipeline).await {
             Ok(_) => told = false,
-            Err(error) if error.is_told() || told => {}
+            Err(error) if error.is_logged() || told => {}
             Err(error) => {
                 told = true;
                 tracing::warn!(%error, "heartbeat failed");

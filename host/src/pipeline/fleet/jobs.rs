@@ -8,12 +8,12 @@ use crate::pipeline::state::Pipeline;
 use crate::store::{Fence, StoreError};
 
 /// A job, and this host's lease on it.
-pub struct Job {
+pub struct FleetJob {
     name: &'static str,
     held: Option<Fence>,
 }
 
-impl Job {
+impl FleetJob {
     /// Returns a job that this host does not hold yet. All hosts call it by the same name.
     pub fn new(name: &'static str) -> Self {
         Self { name, held: None }

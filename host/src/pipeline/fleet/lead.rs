@@ -58,7 +58,7 @@ pub async fn flip(
     instead_of: Option<&Digest>,
 ) -> Result<Activation, FleetError> {
     let name = &loaded.description.name;
-    let compile = Duration::from_secs(pipeline.core.config.plugins.compile_seconds);
+    let compile = pipeline.core.config.plugins.compile_time();
     // If the announcement is lost, hosts see the proposal late, and compile only then.
     let patience = compile + limits::HOST_DEAD;
     let proposal = pipeline

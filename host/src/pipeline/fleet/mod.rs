@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 pub use follow::join;
 pub use hear::tell;
-pub use jobs::Job;
+pub use jobs::FleetJob;
 pub use lead::{Behind, FleetError, where_it_serves};
 pub(super) use lead::{converged, flip};
 

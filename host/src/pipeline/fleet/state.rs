@@ -20,7 +20,7 @@ use crate::store::{Activation, Beat, HostReport, Preparation, Serves};
 pub struct Fleet {
     pub(super) host: HostId,
     pub(super) name: String,
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<FleetState>,
     /// The time of the last heartbeat that was followed by a read of the active versions,
     /// in milliseconds of the clock that counts suspension; 0 if the host never had to.
     pub(super) current: AtomicU64,
@@ -32,7 +32,7 @@ pub struct Fleet {
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct FleetState {
     pub(super) serves: BTreeMap<String, Served>,
     pub(super) prepared: BTreeMap<i64, Preparation>,
     pub(super) loads: HashMap<Digest, Load>,
@@ -199,12 +199,12 @@ impl Fleet {
     }
 
     /// Locks the state, also after a panic of its holder.
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, FleetState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl FleetState {
     /// Returns whether the activation, or a later one, is followed. The version itself may
     /// have been retired since.
     pub(super) fn is_done_with(&self, plugins: &Plugins, activation: &Activation) -> bool {

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use crate::domain::id::{HostId, WorkspaceId};
 use crate::limits;
-use crate::pipeline::fleet::Job;
+use crate::pipeline::fleet::FleetJob;
 use crate::pipeline::state::Pipeline;
 use crate::store::{ImportId, PlannedProduct, StoreError};
 
@@ -288,7 +288,7 @@ impl<'a> Import<'a> {
         if self.pipeline.core.shutdown.has_begun() {
             return Err(Stopped::Stopping);
         }
-        if self.held.elapsed() >= Job::period() {
+        if self.held.elapsed() >= FleetJob::period() {
             self.hold().await?;
         }
         // Lets waiting writes use the single writer in between.

@@ -2,7 +2,7 @@
 
 use crate::domain::channel::{Category, Refused, SendAnswer};
 use crate::domain::id::{ConversationId, MessageId};
-use crate::domain::message::State;
+use crate::domain::message::MessageState;
 use crate::pipeline::send::{self, Outgoing};
 use crate::telemetry::Notified;
 
@@ -12,7 +12,7 @@ pub enum Answer {
     Taken {
         conversation: ConversationId,
         message: MessageId,
-        state: State,
+        state: MessageState,
     },
     /// The message failed, with the reason for the partner.
     Failed {
@@ -37,8 +37,12 @@ pub enum Cause {
 impl Answer {
     /// Returns the answer that follows from a message's state, for a repeated request whose first
     /// answer was not stored.
-    pub fn from_state(conversation: ConversationId, message: MessageId, state: State) -> Self {
-        if state != State::Failed {
+    pub fn from_state(
+        conversation: ConversationId,
+        message: MessageId,
+        state: MessageState,
+    ) -> Self {
+        if state != MessageState::Failed {
             return Self::Taken {
                 conversation,
                 message,
@@ -57,9 +61,9 @@ impl Answer {
     pub fn outcome(&self) -> Notified {
         match self {
             Self::Taken { state, .. } => match state {
-                State::Waiting => Notified::Waiting,
-                State::Unknown => Notified::Unknown,
-                State::Sending => Notified::Late,
+                MessageState::Waiting => Notified::Waiting,
+                MessageState::Unknown => Notified::Unknown,
+                MessageState::Sending => Notified::Late,
                 _ => Notified::Accepted,
             },
             Self::Failed { outcome, .. } => *outcome,

@@ -13,18 +13,18 @@ pub use answer::{Answer, Cause};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use self::answer::answer_of;
 use super::connections::Live;
-use super::held::Held;
+use super::held::LeaseDeadline;
 use super::send::{self, Outgoing};
 use super::templates::{self, Composed, Misfit, TemplateError, wanted::TemplateUse};
 use crate::domain::contact;
 use crate::domain::id::{ConversationId, MessageId};
-use crate::domain::message::State;
+use crate::domain::message::MessageState;
 use crate::domain::phone::Phone;
 use crate::pipeline::state::Pipeline;
 use crate::store::{
@@ -52,7 +52,7 @@ pub struct Request {
 
 /// The partner's answer to a notification.
 #[derive(Debug)]
-pub enum Told {
+pub enum NotifyOutcome {
     Answer {
         answer: StoredAnswer,
         /// It is the answer to an earlier request with the same key.
@@ -73,12 +73,15 @@ pub enum Told {
 /// # Errors
 ///
 /// [`StoreError`] if the store fails.
-pub async fn notify(pipeline: &Arc<Pipeline>, request: Request) -> Result<Told, StoreError> {
+pub async fn notify(
+    pipeline: &Arc<Pipeline>,
+    request: Request,
+) -> Result<NotifyOutcome, StoreError> {
     let composed = match templates::prepare(pipeline, &request.live, &request.template).await? {
         Ok(composed) => composed,
         Err(TemplateError::Misfit(misfits)) => {
             // The template may have changed since the first request with this key.
-            if let Some(told) = told_before(pipeline, &request, None).await? {
+            if let Some(told) = find_or_store_answer(pipeline, &request, None).await? {
                 return Ok(told);
             }
             pipeline
@@ -86,7 +89,7 @@ pub async fn notify(pipeline: &Arc<Pipeline>, request: Request) -> Result<Told, 
                 .metrics
                 .messaging
                 .notification(telemetry::Notified::Misfit);
-            return Ok(Told::Misfit(misfits));
+            return Ok(NotifyOutcome::Misfit(misfits));
         }
         Err(error) => {
             pipeline
@@ -107,10 +110,10 @@ async fn without_a_message(
     pipeline: &Pipeline,
     request: &Request,
     answer: &Answer,
-) -> Result<Told, StoreError> {
+) -> Result<NotifyOutcome, StoreError> {
     let stored = (request.word)(answer);
-    let before = told_before(pipeline, request, Some(stored.clone())).await?;
-    Ok(before.unwrap_or(Told::Answer {
+    let before = find_or_store_answer(pipeline, request, Some(stored.clone())).await?;
+    Ok(before.unwrap_or(NotifyOutcome::Answer {
         answer: stored,
         replayed: false,
     }))
@@ -118,11 +121,11 @@ async fn without_a_message(
 
 /// Returns the answer to an earlier request with the same key. If there is none, stores this
 /// answer under the key.
-async fn told_before(
+async fn find_or_store_answer(
     pipeline: &Pipeline,
     request: &Request,
     answer: Option<StoredAnswer>,
-) -> Result<Option<Told>, StoreError> {
+) -> Result<Option<NotifyOutcome>, StoreError> {
     let Some(claim) = request.claim.clone() else {
         return Ok(None);
     };
@@ -137,7 +140,7 @@ async fn store(
     pipeline: &Arc<Pipeline>,
     request: Request,
     composed: Composed,
-) -> Result<Told, StoreError> {
+) -> Result<NotifyOutcome, StoreError> {
     let now = pipeline.core.clock.now();
     let live = Arc::clone(&request.live);
     let message = composed.into_message(&live.connection.settings, now);
@@ -146,7 +149,7 @@ async fn store(
     let emails: Vec<String> = request.details.email.iter().cloned().collect();
     let contact_keys = contact::keys(std::slice::from_ref(&request.phone), &emails);
     // Starts before the store answers, so that the lease ends here no later than in the store.
-    let held = Held::lasting(pipeline.core.config.worker.lease());
+    let held = LeaseDeadline::lasting(pipeline.core.config.worker.lease());
     let can_send = live.connection.paused.is_none()
         && pipeline
             .core
@@ -181,14 +184,14 @@ async fn store(
         state,
     } = found
     else {
-        return Ok(again(pipeline, found, request.word).unwrap_or(Told::Running));
+        return Ok(again(pipeline, found, request.word).unwrap_or(NotifyOutcome::Running));
     };
     let stored = Stored {
         conversation,
         message,
         word: request.word,
     };
-    if state != State::Sending {
+    if state != MessageState::Sending {
         pipeline
             .core
             .metrics
@@ -228,13 +231,13 @@ struct Stored {
 }
 
 impl Stored {
-    fn in_state(self, state: State) -> Told {
+    fn in_state(self, state: MessageState) -> NotifyOutcome {
         let answer = Answer::Taken {
             conversation: self.conversation,
             message: self.message,
             state,
         };
-        Told::Answer {
+        NotifyOutcome::Answer {
             answer: (self.word)(&answer),
             replayed: false,
         }
@@ -251,8 +254,8 @@ struct Call {
 
 /// Sends a message and returns the answer for the partner: after the provider's answer, or when
 /// the partner has waited `messages.answer_seconds`. In the second case the send continues.
-async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> Told {
-    let patience = Duration::from_secs(pipeline.core.config.messages.answer_seconds);
+async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> NotifyOutcome {
+    let patience = pipeline.core.config.messages.answer_time();
     let deadline = call.received + patience;
     // The side that sets it first decides the partner's answer.
     let is_told = Arc::new(AtomicBool::new(false));
@@ -274,7 +277,7 @@ async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> T
         Err(_) => None,
     };
     match answer {
-        Some(answer) => Told::Answer {
+        Some(answer) => NotifyOutcome::Answer {
             answer,
             replayed: false,
         },
@@ -284,7 +287,7 @@ async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> T
                 .metrics
                 .messaging
                 .notification(telemetry::Notified::Late);
-            stored.in_state(State::Sending)
+            stored.in_state(MessageState::Sending)
         }
     }
 }
@@ -305,7 +308,7 @@ async fn send_and_settle(
         Answer::Taken {
             conversation: outgoing.conversation,
             message: outgoing.message,
-            state: State::Sending,
+            state: MessageState::Sending,
         }
     };
     let kept = call.key.clone().map(|key| (key, word(&answer)));
@@ -315,11 +318,11 @@ async fn send_and_settle(
         Answer::Taken {
             conversation,
             message,
-            state: State::Waiting,
+            state: MessageState::Waiting,
         } if settled.is_none() => Answer::Taken {
             conversation,
             message,
-            state: State::Unknown,
+            state: MessageState::Unknown,
         },
         answer => answer,
     };
@@ -336,15 +339,15 @@ async fn send_and_settle(
 }
 
 /// Returns the answer to a repeated request, or `None` for a first one.
-fn again(pipeline: &Pipeline, found: Notified, word: Wording) -> Option<Told> {
+fn again(pipeline: &Pipeline, found: Notified, word: Wording) -> Option<NotifyOutcome> {
     let (told, outcome) = match found {
         Notified::Stored { .. } => return None,
-        Notified::Banned => (Told::Banned, telemetry::Notified::Banned),
-        Notified::KeyReused => (Told::KeyReused, telemetry::Notified::KeyReused),
+        Notified::Banned => (NotifyOutcome::Banned, telemetry::Notified::Banned),
+        Notified::KeyReused => (NotifyOutcome::KeyReused, telemetry::Notified::KeyReused),
         Notified::Replayed(answer) => {
             let replayed = true;
             (
-                Told::Answer { answer, replayed },
+                NotifyOutcome::Answer { answer, replayed },
                 telemetry::Notified::Replayed,
             )
         }
@@ -358,11 +361,11 @@ fn again(pipeline: &Pipeline, found: Notified, word: Wording) -> Option<Told> {
             let answer = word(&Answer::from_state(conversation, message, state));
             let replayed = true;
             (
-                Told::Answer { answer, replayed },
+                NotifyOutcome::Answer { answer, replayed },
                 telemetry::Notified::Replayed,
             )
         }
-        Notified::Running { .. } => (Told::Running, telemetry::Notified::Running),
+        Notified::Running { .. } => (NotifyOutcome::Running, telemetry::Notified::Running),
     };
     pipeline.core.metrics.messaging.notification(outcome);
     Some(told)

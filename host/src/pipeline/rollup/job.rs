@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::leave::{Cut, Leave};
 use super::round;
 use crate::limits;
-use crate::pipeline::fleet::Job;
+use crate::pipeline::fleet::FleetJob;
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 
@@ -20,7 +20,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
             Ok(rest) => rest,
             Err(why) => {
                 tell(&why);
-                rounds.period.min(Job::period())
+                rounds.period.min(FleetJob::period())
             }
         };
         hurried = tokio::select! {
@@ -34,7 +34,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 
 fn tell(why: &Cut) {
     match why {
-        Cut::Store(error) if error.is_told() => {}
+        Cut::Store(error) if error.is_logged() => {}
         Cut::Store(error) => {
             tracing::warn!(%error, "analytics round failed, the shown counts stay as they were");
         }
@@ -45,7 +45,7 @@ fn tell(why: &Cut) {
 }
 
 struct Rounds {
-    job: Job,
+    job: FleetJob,
     period: Duration,
     /// The next round.
     due: Instant,
@@ -59,7 +59,7 @@ impl Rounds {
         let period = Duration::from_secs(pipeline.core.config.analytics.refresh_seconds);
         let now = Instant::now();
         Self {
-            job: Job::new("analytics"),
+            job: FleetJob::new("analytics"),
             period: period.max(shortest),
             due: now,
             note_due: now,
@@ -69,7 +69,7 @@ impl Rounds {
     /// Does what is due. Returns how long to wait.
     async fn tend(&mut self, pipeline: &Arc<Pipeline>, hurried: bool) -> Result<Duration, Cut> {
         if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
-            return Ok(Job::period());
+            return Ok(FleetJob::period());
         }
         if hurried || Instant::now() >= self.note_due {
             self.note_due = Instant::now() + self.period;
@@ -80,7 +80,7 @@ impl Rounds {
         if self.job.hold(pipeline).await?.is_none() {
             // Another host holds the job; when this one takes over, a round is due.
             self.due = Instant::now();
-            return Ok(Job::period().min(self.period));
+            return Ok(FleetJob::period().min(self.period));
         }
         if hurried || Instant::now() >= self.due {
             self.due = Instant::now() + self.period;
@@ -93,7 +93,7 @@ impl Rounds {
         let rest = self.due.saturating_duration_since(Instant::now());
         // On a store that is not shared, no other host waits for the job.
         Ok(if pipeline.core.store.is_shared() {
-            rest.min(Job::period())
+            rest.min(FleetJob::period())
         } else {
             rest
         })

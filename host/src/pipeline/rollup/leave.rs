@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::limits;
-use crate::pipeline::fleet::Job;
+use crate::pipeline::fleet::FleetJob;
 use crate::pipeline::state::Pipeline;
 use crate::store::StoreError;
 
@@ -26,7 +26,7 @@ pub enum Cut {
 pub struct Leave<'a> {
     pipeline: &'a Pipeline,
     /// The job that must be held, and when to renew its lease.
-    job: Option<(&'a mut Job, Instant)>,
+    job: Option<(&'a mut FleetJob, Instant)>,
 }
 
 impl<'a> Leave<'a> {
@@ -39,7 +39,7 @@ impl<'a> Leave<'a> {
     }
 
     /// For the holder of the job, as long as it holds it.
-    pub fn of_holder(pipeline: &'a Pipeline, job: &'a mut Job) -> Self {
+    pub fn of_holder(pipeline: &'a Pipeline, job: &'a mut FleetJob) -> Self {
         Self {
             pipeline,
             job: Some((job, Instant::now())),
@@ -65,7 +65,7 @@ impl<'a> Leave<'a> {
         if let Some((job, again)) = &mut self.job
             && Instant::now() >= *again
         {
-            *again = Instant::now() + Job::period();
+            *again = Instant::now() + FleetJob::period();
             if job.hold(pipeline).await?.is_none() {
                 return Err(Cut::AnotherHost);
             }

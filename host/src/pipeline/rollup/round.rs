@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::leave::{Cut, Leave};
-use super::turns::{self, Rest, Turn};
+use super::turns::{self, Rest, StepOutcome};
 use crate::domain::analytics::MetricSet;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
@@ -157,16 +157,16 @@ async fn step(
     pipeline: Arc<Pipeline>,
     build: Build,
     changes: Arc<AtomicU64>,
-) -> Result<Turn, StoreError> {
+) -> Result<StepOutcome, StoreError> {
     let stepped = pipeline
         .core
         .store
         .rollup_step(&build, limits::ROLLUP_CHANGES)
         .await?;
     let (read, turn) = match stepped {
-        Stepped::More(read) => (read, Turn::More),
-        Stepped::Done(read) => (read, Turn::Done),
-        Stepped::Passed => (0, Turn::Passed),
+        Stepped::More(read) => (read, StepOutcome::More),
+        Stepped::Done(read) => (read, StepOutcome::Done),
+        Stepped::Passed => (0, StepOutcome::Passed),
     };
     changes.fetch_add(read, Ordering::Relaxed);
     Ok(turn)
@@ -192,7 +192,11 @@ async fn cubes(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>) -> Result<Cubes,
         end(),
         |pipeline, cube: Cube| async move {
             let more = pipeline.core.store.cube_step(&cube).await?;
-            Ok(if more { Turn::More } else { Turn::Done })
+            Ok(if more {
+                StepOutcome::More
+            } else {
+                StepOutcome::Done
+            })
         },
     )
     .await?;

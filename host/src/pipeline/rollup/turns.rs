@@ -13,7 +13,7 @@ use crate::pipeline::state::Pipeline;
 use crate::store::StoreError;
 
 /// The result of one step.
-pub enum Turn {
+pub enum StepOutcome {
     More,
     Done,
     /// Another holder works on the same piece: it is retried a moment later.
@@ -45,7 +45,7 @@ pub async fn all<T, F, Step>(
 where
     T: Clone + Send + 'static,
     F: Fn(Arc<Pipeline>, T) -> Step,
-    Step: Future<Output = Result<Turn, StoreError>> + Send + 'static,
+    Step: Future<Output = Result<StepOutcome, StoreError>> + Send + 'static,
 {
     let at_once = at_once(pipeline);
     let mut first = pieces.len();
@@ -80,9 +80,9 @@ where
         };
         let piece = under_way.remove(&id).expect("each step has its piece");
         match turn {
-            Ok(Turn::More) => waiting.push_back(piece),
-            Ok(Turn::Done) => {}
-            Ok(Turn::Passed) => {
+            Ok(StepOutcome::More) => waiting.push_back(piece),
+            Ok(StepOutcome::Done) => {}
+            Ok(StepOutcome::Passed) => {
                 waiting.push_back(piece);
                 tokio::time::sleep(ASIDE).await;
             }

@@ -14,11 +14,11 @@ type Uses = HashMap<WorkspaceId, HashMap<String, (u64, Micros)>>;
 
 #[derive(Default)]
 pub struct Zones {
-    state: Mutex<State>,
+    state: Mutex<ZoneCounts>,
 }
 
 #[derive(Default)]
-struct State {
+struct ZoneCounts {
     uses: Uses,
     /// The number of zones in it, of all workspaces together.
     count: usize,
@@ -49,7 +49,7 @@ impl Zones {
 
     /// Takes the counts for the store, and resets them.
     fn take(&self) -> Vec<ZoneUse> {
-        let State { uses, .. } = std::mem::take(&mut *self.state());
+        let ZoneCounts { uses, .. } = std::mem::take(&mut *self.state());
         let mut taken = Vec::new();
         for (workspace, zones) in uses {
             for (zone, (requests, used_at)) in zones {
@@ -72,12 +72,12 @@ impl Zones {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ZoneCounts> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ZoneCounts {
     fn add(&mut self, workspace: WorkspaceId, zone: &str, requests: u64, at: Micros) {
         let zones = self.uses.entry(workspace).or_default();
         if let Some((counted, used_at)) = zones.get_mut(zone) {

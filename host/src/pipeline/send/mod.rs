@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use self::attempt::Prepared;
 use super::connections::Live;
-use super::held::Held;
+use super::held::LeaseDeadline;
 use crate::domain::channel::{Category, Refused, SendAnswer};
 use crate::domain::id::{ContactId, ConversationId, MessageId};
 use crate::domain::time::Micros;
@@ -40,7 +40,7 @@ pub(super) struct Outgoing {
     pub attempts: u32,
     pub until: Micros,
     pub lease: Lease,
-    pub held: Held,
+    pub held: LeaseDeadline,
 }
 
 /// Sends a message whose state in the store is already `sending`. Returns the provider's answer
@@ -53,7 +53,7 @@ pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> (SendAn
 }
 
 /// Sends a waiting message that the worker has claimed.
-pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: Held) {
+pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: LeaseDeadline) {
     let live = match pipeline.connections.get(&held.connection).await {
         Ok(live) => live,
         Err(error) => {
@@ -129,14 +129,14 @@ async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
         .await
     {
         Ok(Written::Message(MessageOutcome { state, .. })) => {
-            state == crate::domain::message::State::Sending
+            state == crate::domain::message::MessageState::Sending
         }
         Ok(_) => {
             tracing::debug!(message = %outgoing.message, "lease lost, message not sent by this host");
             false
         }
         Err(error) => {
-            if !error.is_told() {
+            if !error.is_logged() {
                 tracing::warn!(message = %outgoing.message, %error, "send not started, retrying after the lease expires");
             }
             false

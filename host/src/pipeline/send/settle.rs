@@ -9,7 +9,7 @@ use super::{Outgoing, next};
 use crate::domain::channel::{Accepted, Category, ChannelError, Refused, SendAnswer};
 use crate::domain::connection::{ACCOUNT_ROUTE, Connection, ConnectionKind, Pause};
 use crate::domain::id::ConnectionId;
-use crate::domain::message::{Progress, State};
+use crate::domain::message::{MessageState, Progress};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
@@ -21,16 +21,16 @@ use crate::store::{
 use crate::telemetry::Sent;
 
 /// Returns the state of a message after this answer.
-pub fn state_after(answer: &SendAnswer) -> State {
+pub fn state_after(answer: &SendAnswer) -> MessageState {
     match answer {
         SendAnswer::Accepted(accepted) => match accepted.status.as_str() {
-            "sent" => State::Sent,
-            "delivered" => State::Delivered,
-            _ => State::Accepted,
+            "sent" => MessageState::Sent,
+            "delivered" => MessageState::Delivered,
+            _ => MessageState::Accepted,
         },
-        SendAnswer::Refused(refused) if refused.category.is_kept() => State::Waiting,
-        SendAnswer::Refused(_) => State::Failed,
-        SendAnswer::Unknown(_) => State::Unknown,
+        SendAnswer::Refused(refused) if refused.category.is_kept() => MessageState::Waiting,
+        SendAnswer::Refused(_) => MessageState::Failed,
+        SendAnswer::Unknown(_) => MessageState::Unknown,
     }
 }
 
@@ -81,7 +81,7 @@ pub async fn settle(
     }
     settlement.answer = answer;
     pipeline.core.metrics.messaging.send(counted(said));
-    told(outgoing, said);
+    log_outcome(outgoing, said);
     let pauses = settlement.pause.is_some();
     let settled = write(pipeline, outgoing, settlement).await;
     if pauses && settled.is_some() {
@@ -278,7 +278,7 @@ fn code(said: &SendAnswer) -> &str {
 }
 
 /// Logs the outcome of a call.
-fn told(outgoing: &Outgoing, said: &SendAnswer) {
+fn log_outcome(outgoing: &Outgoing, said: &SendAnswer) {
     let message = outgoing.message;
     match said {
         SendAnswer::Accepted(_) => tracing::debug!(%message, "message accepted"),
@@ -349,18 +349,18 @@ mod tests {
 
     #[test]
     fn every_answer_leaves_the_message_in_a_state() {
-        let check = |said: &SendAnswer, expect: State| assert_eq!(state_after(said), expect);
-        check(&accepted("accepted"), State::Accepted);
-        check(&accepted("held"), State::Accepted);
-        check(&accepted("odd"), State::Accepted);
-        check(&accepted("sent"), State::Sent);
-        check(&accepted("delivered"), State::Delivered);
-        check(&SendAnswer::Unknown(String::new()), State::Unknown);
+        let check = |said: &SendAnswer, expect: MessageState| assert_eq!(state_after(said), expect);
+        check(&accepted("accepted"), MessageState::Accepted);
+        check(&accepted("held"), MessageState::Accepted);
+        check(&accepted("odd"), MessageState::Accepted);
+        check(&accepted("sent"), MessageState::Sent);
+        check(&accepted("delivered"), MessageState::Delivered);
+        check(&SendAnswer::Unknown(String::new()), MessageState::Unknown);
         for category in Category::ALL {
             let expect = if category.is_kept() {
-                State::Waiting
+                MessageState::Waiting
             } else {
-                State::Failed
+                MessageState::Failed
             };
             check(&SendAnswer::Refused(refused(category)), expect);
         }

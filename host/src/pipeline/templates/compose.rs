@@ -53,7 +53,7 @@ pub enum TemplateError {
         reason: String,
     },
     /// The parameters do not match the placeholders.
-    #[error("{}", told(.0))]
+    #[error("{}", described(.0))]
     Misfit(Vec<Misfit>),
 }
 
@@ -65,7 +65,7 @@ fn because(reason: &str) -> String {
     }
 }
 
-fn told(misfits: &[Misfit]) -> String {
+fn described(misfits: &[Misfit]) -> String {
     let told: Vec<_> = misfits.iter().map(|misfit| misfit.told.as_str()).collect();
     told.join("; ")
 }

@@ -68,7 +68,7 @@ pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misf
         let wanted: Vec<_> = placeholders(template, component.kind, index)
             .filter(|_| first)
             .collect();
-        let part = Part {
+        let part = ComponentRef {
             template,
             kind: component.kind,
             index,
@@ -87,7 +87,7 @@ pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misf
         if !met.contains(&(kind, index)) {
             met.push((kind, index));
             let wanted: Vec<_> = placeholders(template, kind, index).collect();
-            let part = Part {
+            let part = ComponentRef {
                 template,
                 kind,
                 index,
@@ -108,13 +108,13 @@ fn kind_of(component: &str) -> Option<ComponentKind> {
     .find(|kind| kind.as_str() == component)
 }
 
-struct Part<'a> {
+struct ComponentRef<'a> {
     template: &'a Template,
     kind: ComponentKind,
     index: u32,
 }
 
-impl Part<'_> {
+impl ComponentRef<'_> {
     /// The component was filled before.
     fn again(&self, place: usize, given: usize) -> Misfit {
         Misfit {

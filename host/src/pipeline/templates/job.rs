@@ -11,7 +11,7 @@ use crate::domain::id::ConnectionId;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::connections::ConnectionError;
-use crate::pipeline::fleet::Job;
+use crate::pipeline::fleet::FleetJob;
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::{StoreError, TemplateList};
@@ -21,12 +21,12 @@ const PERIOD: Duration = Duration::from_secs(5);
 
 /// Renews lists until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
-    let mut job = Job::new("templates");
+    let mut job = FleetJob::new("templates");
     let mut due = HashMap::new();
     while !shutdown.has_begun() {
         match look(&pipeline, &mut job, &mut due, &shutdown).await {
             Ok(()) => {}
-            Err(error) if error.is_told() => {}
+            Err(error) if error.is_logged() => {}
             Err(error) => tracing::warn!(%error, "template lists not renewed"),
         }
         tokio::select! {
@@ -42,7 +42,7 @@ type Due = HashMap<ConnectionId, Micros>;
 
 async fn look(
     pipeline: &Arc<Pipeline>,
-    job: &mut Job,
+    job: &mut FleetJob,
     due: &mut Due,
     shutdown: &Shutdown,
 ) -> Result<(), StoreError> {

@@ -3,19 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::seen::{Fields, ItemKind, Seen, SeenItem};
+use super::seen::{FieldValue, ItemKind, Seen, SeenItem};
+use crate::domain::difference::Change;
 use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::limits;
-
-/// The change of one field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
-    /// The field had a value, and has none with the candidate.
-    Lost,
-    /// The field had no value, and has one with the candidate.
-    Gained,
-    Changed,
-}
 
 /// One difference, masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,14 +25,15 @@ pub struct Group {
 }
 
 impl Group {
-    fn add(&mut self, whose: &Whose<'_>, before: Option<&str>, after: Option<&str>) {
+    /// Counts a difference, with an example as long as there are few. The values are masked.
+    fn add(&mut self, whose: &Whose<'_>, before: Option<String>, after: Option<String>) {
         self.count += 1;
         if self.examples.len() < limits::VERIFY_EXAMPLES {
             self.examples.push(Example {
                 delivery: whose.delivery,
                 connection: whose.connection.clone(),
-                before: before.map(masked),
-                after: after.map(masked),
+                before,
+                after,
             });
         }
     }
@@ -82,61 +74,74 @@ impl Tally {
         self.compared += 1;
         self.leads += leads(stable);
         self.candidate_leads += leads(candidate);
-        if stable == candidate {
-            self.same += 1;
-            return;
-        }
-        match (stable, candidate) {
+        let is_same = match (stable, candidate) {
             (Seen::Converted(before), Seen::Converted(after)) => self.items(whose, before, after),
             (Seen::Converted(_), other) => {
-                self.newly_failing.add(whose, None, why(other));
+                self.newly_failing.add(whose, None, why(other).map(masked));
+                false
             }
             (other, Seen::Converted(_)) => {
-                self.no_longer_failing.add(whose, why(other), None);
+                self.no_longer_failing
+                    .add(whose, why(other).map(masked), None);
+                false
             }
             // Both fail, for different reasons.
-            (before, after) => self.field(whose, "error", why(before), why(after)),
-        }
+            (before, after) => {
+                let value = |seen| why(seen).map(|why| FieldValue::One(why.to_owned()));
+                let (before, after) = (value(before), value(after));
+                self.field(whose, "error", before.as_ref(), after.as_ref())
+            }
+        };
+        self.same += u64::from(is_same);
     }
 
-    fn items(&mut self, whose: &Whose<'_>, before: &[SeenItem], after: &[SeenItem]) {
+    /// Returns whether the items are the same.
+    fn items(&mut self, whose: &Whose<'_>, before: &[SeenItem], after: &[SeenItem]) -> bool {
+        let mut is_same = true;
         for (old, new) in pairs(before, after) {
             match (old, new) {
-                (Some(old), Some(new)) if old.kind == new.kind => self.item(whose, old, new),
+                (Some(old), Some(new)) if old.kind == new.kind => {
+                    is_same &= self.item(whose, old, new);
+                }
                 (old, new) => {
                     let is_lead = |item: Option<&SeenItem>| {
                         item.is_some_and(|item| item.kind == ItemKind::Lead)
                     };
-                    let told = |item: Option<&SeenItem>| item.map(|item| item.kind.as_str());
+                    let kind =
+                        |item: Option<&SeenItem>| item.map(|item| item.kind.as_str().to_owned());
                     let group = match (is_lead(old), is_lead(new)) {
                         (true, _) => &mut self.vanished,
                         (_, true) => &mut self.appeared,
                         _ => &mut self.items,
                     };
-                    group.add_plain(whose, told(old), told(new));
+                    group.add(whose, kind(old), kind(new));
+                    is_same = false;
                 }
             }
         }
+        is_same
     }
 
-    fn item(&mut self, whose: &Whose<'_>, old: &SeenItem, new: &SeenItem) {
-        if old.kind == ItemKind::Ignored {
-            return;
-        }
+    /// Returns whether the fields are the same.
+    fn item(&mut self, whose: &Whose<'_>, old: &SeenItem, new: &SeenItem) -> bool {
+        let mut is_same = true;
         let names: BTreeSet<&String> = old.fields.keys().chain(new.fields.keys()).collect();
         for name in names {
-            let value = |fields: &'_ Fields| fields.get(name).cloned();
-            let (before, after) = (value(&old.fields), value(&new.fields));
-            self.field(whose, name, before.as_deref(), after.as_deref());
+            is_same &= self.field(whose, name, old.fields.get(name), new.fields.get(name));
         }
+        is_same
     }
 
-    fn field(&mut self, whose: &Whose<'_>, name: &str, before: Option<&str>, after: Option<&str>) {
-        let change = match (before, after) {
-            (before, after) if before == after => return,
-            (Some(_), None) => Change::Lost,
-            (None, _) => Change::Gained,
-            (Some(_), Some(_)) => Change::Changed,
+    /// Returns whether the values are the same.
+    fn field(
+        &mut self,
+        whose: &Whose<'_>,
+        name: &str,
+        before: Option<&FieldValue>,
+        after: Option<&FieldValue>,
+    ) -> bool {
+        let Some((change, before, after)) = difference(before, after) else {
+            return true;
         };
         // A source chooses the names of attributes: they are bounded.
         let full = self.fields.len() >= limits::VERIFY_FIELDS;
@@ -148,31 +153,46 @@ impl Tally {
             .entry(key)
             .or_default()
             .add(whose, before, after);
+        false
     }
 
-    /// Returns how many leads lost this field.
-    pub fn lost(&self, field: &str) -> u64 {
-        let key = (field.to_owned(), Change::Lost);
-        self.fields.get(&key).map_or(0, |group| group.count)
+    /// Returns the leads that lost this field, if there are any.
+    pub fn lost(&self, field: &str) -> Option<&Group> {
+        self.fields.get(&(field.to_owned(), Change::Lost))
     }
 }
 
-impl Group {
-    fn add_plain(&mut self, whose: &Whose<'_>, before: Option<&str>, after: Option<&str>) {
-        self.add(whose, None, None);
-        if let Some(example) = self
-            .examples
-            .last_mut()
-            .filter(|one| one.delivery == whose.delivery)
-        {
-            example.before = before.map(str::to_owned);
-            example.after = after.map(str::to_owned);
-        }
+/// Returns the change of a field, and what is gone and what is new, masked. Of several values, one
+/// that is gone without a new one is lost, even if others are left.
+fn difference(
+    before: Option<&FieldValue>,
+    after: Option<&FieldValue>,
+) -> Option<(Change, Option<String>, Option<String>)> {
+    let (before, after) = (values(before), values(after));
+    let without = |some: &BTreeSet<&str>, others: &BTreeSet<&str>| {
+        let left: Vec<String> = some.difference(others).map(|one| masked(one)).collect();
+        (!left.is_empty()).then(|| left.join(", "))
+    };
+    let (gone, new) = (without(&before, &after), without(&after, &before));
+    let change = match (&gone, &new) {
+        (None, None) => return None,
+        (Some(_), None) => Change::Lost,
+        (None, Some(_)) => Change::Gained,
+        (Some(_), Some(_)) => Change::Changed,
+    };
+    Some((change, gone, new))
+}
+
+fn values(field: Option<&FieldValue>) -> BTreeSet<&str> {
+    match field {
+        None => BTreeSet::new(),
+        Some(FieldValue::One(value)) => BTreeSet::from([value.as_str()]),
+        Some(FieldValue::Many(values)) => values.iter().map(String::as_str).collect(),
     }
 }
 
 /// The name under which fields are counted that exceed [`limits::VERIFY_FIELDS`].
-pub const OTHER: &str = "(other fields)";
+const OTHER: &str = "(other fields)";
 
 fn leads(seen: &Seen) -> u64 {
     match seen {
@@ -187,7 +207,7 @@ fn leads(seen: &Seen) -> u64 {
 fn why(seen: &Seen) -> Option<&str> {
     match seen {
         Seen::Converted(_) => None,
-        Seen::Refused(why) | Seen::Failed(why) | Seen::NotTried(why) => Some(why),
+        Seen::Refused(why) | Seen::Failed(why) => Some(why),
     }
 }
 
@@ -196,14 +216,13 @@ fn pairs<'a>(
     before: &'a [SeenItem],
     after: &'a [SeenItem],
 ) -> Vec<(Option<&'a SeenItem>, Option<&'a SeenItem>)> {
-    let mut by_key: BTreeMap<&str, Vec<&SeenItem>> = BTreeMap::new();
-    let mut without_key = Vec::new();
-    for item in after.iter().rev() {
-        match &item.key {
-            Some(key) => by_key.entry(key).or_default().push(item),
-            None => without_key.push(item),
+    let mut by_key: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, item) in after.iter().enumerate().rev() {
+        if let Some(key) = &item.key {
+            by_key.entry(key).or_default().push(place);
         }
     }
+    let mut left: Vec<Option<&SeenItem>> = after.iter().map(Some).collect();
     let mut pairs = Vec::with_capacity(before.len().max(after.len()));
     let mut unpaired = Vec::new();
     for item in before {
@@ -212,30 +231,21 @@ fn pairs<'a>(
             .as_deref()
             .and_then(|key| by_key.get_mut(key)?.pop());
         match same {
-            Some(same) => pairs.push((Some(item), Some(same))),
+            Some(place) => pairs.push((Some(item), left[place].take())),
             None => unpaired.push(item),
         }
     }
     // A version that loses the key leaves items of the same order.
-    let mut rest: Vec<&SeenItem> = after
-        .iter()
-        .filter(|item| match &item.key {
-            Some(key) => by_key
-                .get(key.as_str())
-                .is_some_and(|left| left.iter().any(|one| std::ptr::eq(*one, *item))),
-            None => true,
-        })
-        .collect();
-    rest.reverse();
+    let mut left = left.into_iter().flatten();
     for item in unpaired {
-        pairs.push((Some(item), rest.pop()));
+        pairs.push((Some(item), left.next()));
     }
-    pairs.extend(rest.into_iter().rev().map(|item| (None, Some(item))));
+    pairs.extend(left.map(|item| (None, Some(item))));
     pairs
 }
 
 /// Masks a value: of each word the first character is kept, and the last two of a number.
-pub fn masked(value: &str) -> String {
+fn masked(value: &str) -> String {
     let words = value.split_whitespace().take(limits::VERIFY_EXAMPLE_WORDS);
     let words: Vec<String> = words.map(masked_word).collect();
     words.join(" ")
@@ -274,7 +284,7 @@ mod tests {
             kind: ItemKind::Lead,
             key: key.map(str::to_owned),
             fields: fields
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .map(|(name, value)| ((*name).to_owned(), FieldValue::One((*value).to_owned())))
                 .collect(),
         }
     }
@@ -312,7 +322,7 @@ mod tests {
             ("phone", Change::Lost, 1),
         ];
         assert_eq!(counts, expected);
-        assert_eq!(found.lost("phone"), 1);
+        assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
         assert_eq!((found.compared, found.same, found.leads), (1, 0, 1));
         let phone = &found.fields[&("phone".to_owned(), Change::Lost)].examples[0];
         assert_eq!(phone.before.as_deref(), Some("+***********21"));
@@ -321,6 +331,30 @@ mod tests {
         assert_eq!(name.before.as_deref(), Some("A** L***"));
         let email = &found.fields[&("email".to_owned(), Change::Gained)].examples[0];
         assert_eq!(email.after.as_deref(), Some("a**@*******.***"));
+    }
+
+    #[test]
+    fn of_several_values_a_missing_one_is_lost_and_their_order_means_nothing() {
+        let phones = |phones: &[&str]| {
+            let mut lead = lead(Some("1"), &[]);
+            let phones = phones.iter().map(|&phone| phone.to_owned()).collect();
+            lead.fields
+                .insert("phone".to_owned(), FieldValue::Many(phones));
+            Seen::Converted(vec![lead])
+        };
+        let two = phones(&["+5511987654321", "+5511912345678"]);
+        let found = tally(&two, &phones(&["+5511912345678"]));
+        assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
+        let phone = &found.fields[&("phone".to_owned(), Change::Lost)].examples[0];
+        assert_eq!(phone.before.as_deref(), Some("+***********21"));
+        assert_eq!(phone.after, None);
+        let found = tally(&two, &phones(&["+5511912345678", "+5511987654321"]));
+        assert_eq!(found.same, 1);
+        let found = tally(&two, &phones(&["+5511912345678", "+5511900000000"]));
+        assert_eq!(
+            found.fields[&("phone".to_owned(), Change::Changed)].count,
+            1
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! share of the threads.
 
 mod compare;
+mod policy;
 mod sample;
 mod seen;
 
@@ -13,18 +14,20 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
-pub use self::compare::{Change, Example, Group, Tally};
+pub use self::compare::{Example, Group, Tally};
+pub use self::policy::drift;
 pub use self::sample::Choice;
 
 use self::compare::Whose;
 use self::seen::Seen;
-use crate::domain::id::DeliveryId;
+use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::limits;
+use crate::pipeline::connections::Live;
 use crate::pipeline::convert::convert;
-use crate::pipeline::replay_answers;
+use crate::pipeline::replay_answers::{self, CompletionError, ReplayAnswerError};
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, Loaded};
-use crate::store::{DeliveryDetail, StoreError};
+use crate::plugin::{Budget, CallError, Loaded};
+use crate::store::{NewDelivery, StoreError};
 
 /// The result of a verification.
 #[derive(Debug, Default)]
@@ -33,7 +36,8 @@ pub struct Report {
     pub chosen: u64,
     /// Connections that use the plugin.
     pub connections: usize,
-    /// Connections of which no delivery was chosen, because there are too many connections.
+    /// Connections of which no delivery was chosen, because there are too many connections or the
+    /// time was up.
     pub connections_not_covered: usize,
     /// Chosen deliveries without a body any more, after an erasure or by their age.
     pub emptied: u64,
@@ -59,7 +63,9 @@ pub async fn run(
 ) -> Result<Report, StoreError> {
     let began = Instant::now();
     let name = &candidate.description.name;
-    let sample = sample::choose(pipeline, name, choice).await?;
+    let deadline = began + budget;
+    // A part of the time at most: the rest is for the conversions.
+    let sample = sample::choose(pipeline, name, choice, began + budget / 3).await?;
     let mut report = Report {
         chosen: sample.deliveries.len() as u64,
         connections: sample.connections,
@@ -73,7 +79,6 @@ pub async fn run(
         .map(|id| one(pipeline, serving, candidate, id));
     // Each holds one body: the memory is bounded whatever the number of deliveries.
     let mut done = futures_util::stream::iter(conversions).buffer_unordered(limits::VERIFY_AT_ONCE);
-    let deadline = began + budget;
     while let Ok(Some(compared)) = tokio::time::timeout_at(deadline, done.next()).await {
         reached += 1;
         match compared? {
@@ -81,8 +86,8 @@ pub async fn run(
             Compared::NotTried => report.not_tried += 1,
             Compared::Both(both) => {
                 let whose = Whose {
-                    delivery: both.delivery.summary.id,
-                    connection: &both.delivery.summary.connection_id,
+                    delivery: both.delivery,
+                    connection: &both.connection,
                 };
                 report.tally.add(&whose, &both.serving, &both.candidate);
             }
@@ -101,7 +106,8 @@ enum Compared {
 }
 
 struct Both {
-    delivery: DeliveryDetail,
+    delivery: DeliveryId,
+    connection: ConnectionId,
     serving: Seen,
     candidate: Seen,
 }
@@ -116,45 +122,50 @@ async fn one(
     let Some(delivery) = pipeline.core.store.delivery(id).await? else {
         return Ok(Compared::Emptied);
     };
-    if delivery.request.is_emptied() {
+    let request = delivery.request;
+    if request.is_emptied() {
         return Ok(Compared::Emptied);
     }
-    let serving = seen(pipeline, serving, &delivery).await?;
-    let candidate = seen(pipeline, candidate, &delivery).await?;
-    if [&serving, &candidate]
-        .iter()
-        .any(|seen| matches!(seen, Seen::NotTried(_)))
-    {
+    let Ok(Some(live)) = pipeline.connections.get(&request.connection).await else {
         return Ok(Compared::NotTried);
-    }
+    };
+    let serving = seen(pipeline, serving, &live, &request).await?;
+    let candidate = seen(pipeline, candidate, &live, &request).await?;
+    let (Some(serving), Some(candidate)) = (serving, candidate) else {
+        return Ok(Compared::NotTried);
+    };
     Ok(Compared::Both(Box::new(Both {
-        delivery,
+        delivery: id,
+        connection: request.connection,
         serving,
         candidate,
     })))
 }
 
-/// Returns what a version makes of a delivery, fetches completed as far as there are answers.
+/// Returns the result of a version for a delivery, with fetches completed as far as there are
+/// answers. `None`: the host could not make a call.
 async fn seen(
     pipeline: &Arc<Pipeline>,
     plugin: &Arc<Loaded>,
-    delivery: &DeliveryDetail,
-) -> Result<Seen, StoreError> {
-    let request = &delivery.request;
-    let live = match pipeline.connections.get(&request.connection).await {
-        Ok(Some(live)) => live,
-        Ok(None) => return Ok(Seen::NotTried("its connection no longer exists".to_owned())),
-        Err(error) => return Ok(Seen::NotTried(error.to_string())),
-    };
-    let mut converted = convert(pipeline, &live, plugin, request, Budget::Trial).await;
+    live: &Arc<Live>,
+    request: &NewDelivery,
+) -> Result<Option<Seen>, StoreError> {
+    let mut converted = convert(pipeline, live, plugin, request, Budget::Trial).await;
     if let Ok(converted) = &mut converted {
         let result = &mut converted.result;
         let completed =
             replay_answers::complete_with(pipeline, plugin, request, result, Budget::Trial).await;
         match completed {
             Ok(()) => {}
-            Err(replay_answers::ReplayAnswerError::Store(error)) => return Err(error),
-            Err(error) => return Ok(Seen::Failed(error.to_string())),
+            Err(ReplayAnswerError::Store(error)) => return Err(error),
+            Err(ReplayAnswerError::Completion {
+                source:
+                    CompletionError::Call(CallError::Busy | CallError::ShuttingDown)
+                    | CompletionError::NoConnection
+                    | CompletionError::Connection(_),
+                ..
+            }) => return Ok(None),
+            Err(error) => return Ok(Some(Seen::Failed(error.to_string()))),
         }
     }
     Ok(Seen::from_conversion(converted))

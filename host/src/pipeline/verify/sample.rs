@@ -1,5 +1,8 @@
 //! Which stored deliveries a verification converts: all failed and parked ones, and of each
-//! connection and outcome the newest, so that a rare connection is not lost among busy ones.
+//! connection and outcome the newest, so that a rare connection is not lost among busy ones. A rare
+//! outcome is looked for among the newest deliveries of its connection, as many as are chosen.
+
+use tokio::time::Instant;
 
 use crate::domain::connection::Connection;
 use crate::domain::delivery::DeliveryStatus;
@@ -38,11 +41,12 @@ pub struct Sample {
     pub deliveries: Vec<DeliveryId>,
     /// Connections of the plugin, with those that are not covered.
     pub connections: usize,
-    /// Connections beyond [`limits::VERIFY_CONNECTIONS`].
+    /// Connections beyond [`limits::VERIFY_CONNECTIONS`], and those that were not reached in time.
     pub not_covered: usize,
 }
 
-/// Chooses deliveries of the connections that use the plugin.
+/// Chooses deliveries of the connections that use the plugin. Connections that are not reached
+/// before the deadline are not covered.
 ///
 /// # Errors
 ///
@@ -51,51 +55,63 @@ pub async fn choose(
     pipeline: &Pipeline,
     plugin: &str,
     choice: Choice,
+    deadline: Instant,
 ) -> Result<Sample, StoreError> {
-    let mut connections = pipeline.core.store.connections(None).await?;
-    connections.retain(|connection| connection.plugin == plugin);
-    let all = connections.len();
-    connections.truncate(limits::VERIFY_CONNECTIONS);
-    let mut sample = Sample {
-        deliveries: strata(pipeline, &connections, &FAILED, choice, choice.last).await?,
-        connections: all,
-        not_covered: all - connections.len(),
-    };
-    let left = choice.last - u32::try_from(sample.deliveries.len()).unwrap_or(choice.last);
-    if left > 0 && !choice.failed {
-        let done = strata(pipeline, &connections, &DONE, choice, left).await?;
-        sample.deliveries.extend(done);
+    let connections = pipeline.connections_using(plugin).await?;
+    let (mut failed, mut done) = (Vec::new(), Vec::new());
+    let mut covered = 0;
+    for connection in connections.iter().take(limits::VERIFY_CONNECTIONS) {
+        if Instant::now() > deadline {
+            break;
+        }
+        for status in FAILED {
+            failed.push(newest(pipeline, connection, Some(status), choice).await?);
+        }
+        if !choice.failed {
+            done.push(newest(pipeline, connection, None, choice).await?);
+        }
+        covered += 1;
     }
-    Ok(sample)
+    let most = usize::try_from(choice.last).unwrap_or(usize::MAX);
+    let mut deliveries = in_turn(failed.into_iter().map(ids).collect(), most);
+    let left = most - deliveries.len();
+    let strata = done.iter().flat_map(|found| {
+        DONE.map(|status| ids(found.iter().filter(|one| one.1 == status).copied()))
+    });
+    deliveries.extend(in_turn(strata.collect(), left));
+    Ok(Sample {
+        deliveries,
+        connections: connections.len(),
+        not_covered: connections.len() - covered,
+    })
 }
 
-/// Returns at most `most` deliveries, taken in turn from each connection and outcome, the
-/// newest first.
-async fn strata(
+/// Returns the newest deliveries of a connection, at most as many as are chosen in total.
+async fn newest(
     pipeline: &Pipeline,
-    connections: &[Connection],
-    statuses: &[DeliveryStatus],
+    connection: &Connection,
+    status: Option<DeliveryStatus>,
     choice: Choice,
-    most: u32,
-) -> Result<Vec<DeliveryId>, StoreError> {
-    let mut strata = Vec::new();
-    for connection in connections {
-        for status in statuses {
-            let filter = DeliveryFilter {
-                workspace: Some(connection.workspace),
-                connection: Some(connection.id.clone()),
-                status: Some(*status),
-                since: choice.since,
-                limit: most,
-                ..DeliveryFilter::default()
-            };
-            let found = pipeline.core.store.deliveries(&filter).await?;
-            if !found.is_empty() {
-                strata.push(found.into_iter().map(|delivery| delivery.id));
-            }
-        }
-    }
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
+) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
+    let filter = DeliveryFilter {
+        workspace: Some(connection.workspace),
+        connection: Some(connection.id.clone()),
+        status,
+        since: choice.since,
+        limit: choice.last,
+        ..DeliveryFilter::default()
+    };
+    let found = pipeline.core.store.deliveries(&filter).await?;
+    Ok(found.into_iter().map(|one| (one.id, one.status)).collect())
+}
+
+fn ids(found: impl IntoIterator<Item = (DeliveryId, DeliveryStatus)>) -> Vec<DeliveryId> {
+    found.into_iter().map(|(id, _)| id).collect()
+}
+
+/// Takes at most `most` deliveries, one of each stratum in turn, the newest first.
+fn in_turn(strata: Vec<Vec<DeliveryId>>, most: usize) -> Vec<DeliveryId> {
+    let mut strata: Vec<_> = strata.into_iter().map(Vec::into_iter).collect();
     let mut chosen = Vec::new();
     while chosen.len() < most && !strata.is_empty() {
         strata.retain_mut(|stratum| match stratum.next() {
@@ -107,5 +123,5 @@ async fn strata(
         });
     }
     chosen.truncate(most);
-    Ok(chosen)
+    chosen
 }

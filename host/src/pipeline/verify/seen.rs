@@ -2,19 +2,30 @@
 //! that a commit would store: phones and addresses are normalised, so a difference in their
 //! form alone is none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use crate::domain::contact;
 use crate::domain::deal::ATTRIBUTES;
 use crate::domain::lead::Action;
+use crate::domain::message::MessageState;
+use crate::domain::phone::Phone;
 use crate::pipeline::convert::Converted;
 use crate::pipeline::failure::ConvertError;
 use crate::plugin::CallError;
 use crate::store::{Event, ItemResult, NewFetch, NewLead};
 
 /// The fields of an item by their names: a missing value is a missing field.
-pub type Fields = BTreeMap<String, String>;
+pub type Fields = BTreeMap<String, FieldValue>;
+
+/// The value of a field, never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FieldValue {
+    One(String),
+    /// A field with several values, whose order means nothing.
+    Many(BTreeSet<String>),
+}
 
 /// What a version makes of a delivery.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,8 +35,6 @@ pub enum Seen {
     Refused(String),
     /// The call fails.
     Failed(String),
-    /// The host could not make the call, which says nothing about the version.
-    NotTried(String),
 }
 
 /// One item.
@@ -62,10 +71,10 @@ impl ItemKind {
 }
 
 impl Seen {
-    /// Returns the result of a conversion for comparison. A failure of the host, not of the
-    /// version, counts as not tried.
-    pub fn from_conversion(converted: Result<Converted, ConvertError>) -> Self {
-        match converted {
+    /// Returns the result of a conversion for comparison. `None`: the host could not make the
+    /// call, which says nothing about the version.
+    pub fn from_conversion(converted: Result<Converted, ConvertError>) -> Option<Self> {
+        Some(match converted {
             Ok(converted) => match converted.problem {
                 Some(problem) => Self::Refused(problem.to_string()),
                 None => {
@@ -73,12 +82,12 @@ impl Seen {
                     Self::Converted(items.map(|item| seen(&item.result)).collect())
                 }
             },
-            Err(ConvertError::Call(error @ (CallError::Busy | CallError::ShuttingDown))) => {
-                Self::NotTried(error.to_string())
-            }
-            Err(error @ ConvertError::Connection(_)) => Self::NotTried(error.to_string()),
+            Err(
+                ConvertError::Call(CallError::Busy | CallError::ShuttingDown)
+                | ConvertError::Connection(_),
+            ) => return None,
             Err(error) => Self::Failed(error.to_string()),
-        }
+        })
     }
 }
 
@@ -86,7 +95,7 @@ fn seen(item: &ItemResult) -> SeenItem {
     let plain = |kind, why: &str| SeenItem {
         kind,
         key: None,
-        fields: Fields::from([("reason".to_owned(), why.to_owned())]),
+        fields: Fields::from([("reason".to_owned(), FieldValue::One(why.to_owned()))]),
     };
     match item {
         ItemResult::Lead(lead) => SeenItem {
@@ -100,7 +109,12 @@ fn seen(item: &ItemResult) -> SeenItem {
             fields: of_fetch(fetch),
         },
         ItemResult::Event(event) => of_event(&event.event),
-        ItemResult::Ignored(why) => plain(ItemKind::Ignored, why),
+        // Why it is ignored harms nobody.
+        ItemResult::Ignored(_) => SeenItem {
+            kind: ItemKind::Ignored,
+            key: None,
+            fields: Fields::new(),
+        },
         ItemResult::Invalid(problem) => plain(ItemKind::Invalid, &problem.to_string()),
         ItemResult::Unrouted(why) => plain(ItemKind::Unrouted, why),
     }
@@ -113,20 +127,27 @@ struct Collected(Fields);
 impl Collected {
     fn add(&mut self, name: &str, value: Option<impl Into<String>>) {
         if let Some(value) = value.map(Into::into).filter(|text| !text.is_empty()) {
-            self.0.insert(name.to_owned(), value);
+            self.0.insert(name.to_owned(), FieldValue::One(value));
         }
     }
 
     fn list<'a>(&mut self, name: &str, values: impl IntoIterator<Item = &'a str>) {
-        let values: Vec<_> = values.into_iter().collect();
-        self.add(name, Some(values.join(", ")));
+        let values: BTreeSet<_> = values.into_iter().map(str::to_owned).collect();
+        if !values.is_empty() {
+            self.0.insert(name.to_owned(), FieldValue::Many(values));
+        }
     }
 
-    /// Adds each property under its name, and each attribute of the source under its own.
+    /// Adds each property under its name, and each attribute of the source under its own. The
+    /// names of attributes are the source's: the prefix keeps them apart from fields.
     fn props(&mut self, prefix: &str, props: &Map<String, Value>) {
         for (name, value) in props {
             match value {
-                Value::Object(members) if name == ATTRIBUTES => self.props(prefix, members),
+                Value::Object(members) if name == ATTRIBUTES => {
+                    self.props(&format!("{prefix}{ATTRIBUTES}."), members);
+                }
+                // The values for the person, which are fields already.
+                _ if name == contact::SAID => {}
                 value => self.add(&format!("{prefix}{name}"), shown(value)),
             }
         }
@@ -150,13 +171,9 @@ fn of_lead(lead: &NewLead) -> Fields {
     };
     let phones = lead.phones.iter();
     fields.add("action", Some(action));
-    fields.add("connection", Some(lead.connection.as_str()));
     fields.add("externalId", lead.external_id.clone());
     fields.add("name", lead.name.clone());
-    fields.list(
-        "phone",
-        phones.map(|phone| phone.e164.as_deref().unwrap_or(&phone.raw)),
-    );
+    fields.list("phone", phones.map(Phone::best));
     fields.list("email", lead.emails.iter().map(String::as_str));
     fields.list("listing", lead.products.iter().map(String::as_str));
     fields.add("title", lead.title.clone());
@@ -186,7 +203,7 @@ fn of_event(event: &Event) -> SeenItem {
             ..
         } => {
             fields.add("event", Some("status"));
-            fields.add("state", Some(format!("{progress:?}")));
+            fields.add("state", progress.state().map(MessageState::as_str));
             fields.add("word", Some(word.clone()));
             fields.add("recipient", recipient_id.clone());
             fields.add("at", Some(at.text()));
@@ -197,13 +214,12 @@ fn of_event(event: &Event) -> SeenItem {
             fields.add("sender", Some(inbound.sender_id.clone()));
             fields.add("name", inbound.name.clone());
             let phone = inbound.phone.as_ref();
-            let phone = phone.map(|phone| phone.e164.as_ref().unwrap_or(&phone.raw).clone());
-            fields.add("phone", phone);
+            fields.add("phone", phone.map(Phone::best));
             fields.add("kind", Some(inbound.kind));
             fields.add("text", inbound.content.clone());
             fields.add("replyTo", inbound.reply_to.clone());
             fields.add("at", Some(inbound.at.text()));
-            fields.props("", &inbound.attributes);
+            fields.props(&format!("{ATTRIBUTES}."), &inbound.attributes);
             Some(inbound.external_id.clone())
         }
         Event::Template {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
-use super::instance::State;
+use super::instance::InstanceState;
 use crate::domain::channel::{
     Refused, SendAnswer, SendStep, TemplatePage, TemplateSend, TemplateStep, Webhook,
 };
@@ -31,7 +31,7 @@ pub struct Offer {
     /// The export that a component has if it claims the contract.
     pub export: &'static str,
     pub kind: PluginKind,
-    link: fn(InstancePre<State>) -> wasmtime::Result<Guest>,
+    link: fn(InstancePre<InstanceState>) -> wasmtime::Result<Guest>,
 }
 
 /// The contracts, with the newer version of a kind before the older one.
@@ -42,7 +42,7 @@ impl Offer {
     ///
     /// # Errors
     /// Returns how the component departs from the contract.
-    pub fn link(&self, pre: InstancePre<State>) -> wasmtime::Result<Guest> {
+    pub fn link(&self, pre: InstancePre<InstanceState>) -> wasmtime::Result<Guest> {
         (self.link)(pre)
     }
 }
@@ -77,7 +77,7 @@ pub trait Plugin: Send + Sync {
     ///
     /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
     /// the host.
-    async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault>;
+    async fn describe(&self, store: &mut Store<InstanceState>) -> Result<Description, Fault>;
 
     /// Returns the checks that prove a sender. `config` is the connection's configuration as
     /// JSON. The inner error is the plugin's own.
@@ -88,7 +88,7 @@ pub trait Plugin: Send + Sync {
     /// the host.
     async fn sender_checks(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         config: &str,
     ) -> Result<Result<SenderChecks, Problem>, Fault>;
 
@@ -101,7 +101,7 @@ pub trait Plugin: Send + Sync {
     /// the host.
     async fn handshake(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault>;
 
@@ -111,7 +111,7 @@ pub trait Plugin: Send + Sync {
     ///
     /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
     /// the host. [`Fault::Lacks`] if this kind of plugin has no such function.
-    async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault>;
+    async fn golden(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<Value, Fault>;
 }
 
 /// The functions of a converter.
@@ -126,7 +126,7 @@ pub trait Converter: Plugin {
     /// the host.
     async fn convert(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, Fault>;
 
@@ -139,7 +139,7 @@ pub trait Converter: Plugin {
     /// the host.
     async fn complete(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         completion: PluginCompletion,
     ) -> Result<Result<Vec<Item>, Failure>, Fault>;
 
@@ -149,7 +149,10 @@ pub trait Converter: Plugin {
     ///
     /// The engine's error if the instance cannot be created.
     #[cfg(feature = "bench")]
-    async fn keep(&self, store: &mut Store<State>) -> wasmtime::Result<Box<dyn KeptInstance>>;
+    async fn keep(
+        &self,
+        store: &mut Store<InstanceState>,
+    ) -> wasmtime::Result<Box<dyn KeptInstance>>;
 }
 
 /// A converter's instance that outlives a call, for the benchmarks.
@@ -164,7 +167,7 @@ pub trait KeptInstance: Send + Sync {
     /// the host.
     async fn convert(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, Fault>;
 }
@@ -181,7 +184,7 @@ pub trait Adapter: Plugin {
     /// the host.
     async fn routes(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         config: &str,
     ) -> Result<Result<Pairs, Problem>, Fault>;
 
@@ -193,7 +196,7 @@ pub trait Adapter: Plugin {
     /// the host.
     async fn send(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         message: TemplateSend,
     ) -> Result<SendStep, Fault>;
 
@@ -205,7 +208,7 @@ pub trait Adapter: Plugin {
     /// the host.
     async fn read_answer(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         message: TemplateSend,
         response: HttpResponse,
     ) -> Result<SendAnswer, Fault>;
@@ -219,7 +222,7 @@ pub trait Adapter: Plugin {
     /// the host.
     async fn read_webhook(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
     ) -> Result<Result<Webhook, Problem>, Fault>;
 
@@ -232,7 +235,7 @@ pub trait Adapter: Plugin {
     /// the host.
     async fn list_templates(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         config: &str,
     ) -> Result<Result<TemplateStep, Problem>, Fault>;
 
@@ -245,7 +248,7 @@ pub trait Adapter: Plugin {
     /// the host.
     async fn read_templates(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         config: &str,
         response: HttpResponse,
     ) -> Result<Result<TemplatePage, Refused>, Fault>;

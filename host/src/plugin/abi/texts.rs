@@ -46,12 +46,12 @@ pub fn attributes(pairs: Pairs) -> Result<Map<String, Value>, String> {
 }
 
 /// Cuts a text for people to the length of a note.
-pub fn told(text: String) -> String {
+pub fn cut_note(text: String) -> String {
     cut(text, limits::NOTE_BYTES)
 }
 
 /// Returns at most `NOTES_PER_DELIVERY` notes, each cut to its bound.
 pub fn notes(mut notes: Vec<String>) -> Vec<String> {
     notes.truncate(limits::NOTES_PER_DELIVERY);
-    notes.into_iter().map(told).collect()
+    notes.into_iter().map(cut_note).collect()
 }

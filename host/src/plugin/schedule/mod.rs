@@ -19,4 +19,4 @@ mod threads;
 
 pub use self::aside::{aside, drop_aside, stand_back};
 pub use self::queue::{Bounds, Refused};
-pub use self::threads::{Evicted, Threads, Work, give_way, processor_time_of_slice};
+pub use self::threads::{Evicted, PluginTask, Threads, give_way, processor_time_of_slice};

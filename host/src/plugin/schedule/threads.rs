@@ -19,7 +19,7 @@ use crate::plugin::error::EngineError;
 
 /// A piece of work. It yields by being pending once: no waker is needed, and it is polled
 /// again when its turn comes.
-pub struct Work {
+pub struct PluginTask {
     pub future: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// Set before the future is dropped because too many calls are slow already.
     pub evicted: Arc<Evicted>,
@@ -48,7 +48,7 @@ pub struct Threads {
 }
 
 struct Shared {
-    queue: Mutex<Queue<Work>>,
+    queue: Mutex<Queue<PluginTask>>,
     quick: Condvar,
     slow: Condvar,
     /// Threads of each class that wait for work.
@@ -96,7 +96,7 @@ impl Threads {
         lane: &str,
         digest: &Digest,
         instance: bool,
-        work: Work,
+        work: PluginTask,
     ) -> Result<(), Refused> {
         let about = About {
             lane: Arc::from(lane),
@@ -129,7 +129,7 @@ impl Drop for Threads {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue<Work>> {
+    fn lock(&self) -> MutexGuard<'_, Queue<PluginTask>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -216,7 +216,7 @@ enum Polled {
     GaveWay,
 }
 
-fn slice(entry: &mut Entry<Work>) -> (Polled, u64) {
+fn slice(entry: &mut Entry<PluginTask>) -> (Polled, u64) {
     let began = processor_time();
     SLICE.set(Some(began));
     let future = entry.job.future.as_mut();

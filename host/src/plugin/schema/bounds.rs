@@ -221,7 +221,7 @@ fn scan_table(fields: &Map<String, Value>, depth: usize) -> Result<(), String> {
 /// The subschemas that can be reached from the root, which is the first.
 struct Parts<'a> {
     root: &'a Value,
-    parts: Vec<Part>,
+    parts: Vec<Subschema>,
     /// Numbers of subschemas, by the address of the value in the document.
     known: HashMap<usize, usize>,
     /// Subschemas that have a number and are not read yet.
@@ -231,7 +231,7 @@ struct Parts<'a> {
 
 /// One subschema: its own steps, and the subschemas that it uses.
 #[derive(Default)]
-struct Part {
+struct Subschema {
     own: u64,
     /// Subschemas that check the same value.
     same: Vec<usize>,
@@ -283,9 +283,9 @@ impl<'a> Parts<'a> {
                 limits::CONFIG_SCHEMA_PARTS
             ));
         }
-        self.parts.push(Part {
+        self.parts.push(Subschema {
             own: 1,
-            ..Part::default()
+            ..Subschema::default()
         });
         self.known.insert(address, number);
         self.unread.push((value, number));
@@ -296,10 +296,10 @@ impl<'a> Parts<'a> {
         values.map(|value| self.number(value)).collect()
     }
 
-    fn read(&mut self, fields: &'a Map<String, Value>) -> Result<Part, String> {
-        let mut part = Part {
+    fn read(&mut self, fields: &'a Map<String, Value>) -> Result<Subschema, String> {
+        let mut part = Subschema {
             own: 1,
-            ..Part::default()
+            ..Subschema::default()
         };
         for (keyword, value) in fields {
             let list = || value.as_array().into_iter().flatten();
@@ -445,40 +445,40 @@ impl<'a> Parts<'a> {
     /// same value for it.
     fn inner_first(&self) -> Result<Vec<usize>, String> {
         #[derive(Clone, Copy, PartialEq)]
-        enum State {
+        enum VisitState {
             New,
             Begun,
             Done,
         }
-        let mut state = vec![State::New; self.parts.len()];
+        let mut state = vec![VisitState::New; self.parts.len()];
         let mut length = vec![0_usize; self.parts.len()];
         let mut order = Vec::with_capacity(self.parts.len());
         // Names are checked together with the value, so they come first too.
         let inner = |number: usize| {
-            let part: &Part = &self.parts[number];
+            let part: &Subschema = &self.parts[number];
             part.same.iter().chain(&part.names).copied()
         };
         for first in 0..self.parts.len() {
             let mut path = vec![first];
             while let Some(&number) = path.last() {
                 match state[number] {
-                    State::New => {
-                        state[number] = State::Begun;
+                    VisitState::New => {
+                        state[number] = VisitState::Begun;
                         for other in inner(number) {
                             match state[other] {
-                                State::New => path.push(other),
-                                State::Begun => {
+                                VisitState::New => path.push(other),
+                                VisitState::Begun => {
                                     return Err(
                                         "a part of it refers to itself without going deeper into the configuration: evaluating it would never end"
                                             .to_owned(),
                                     );
                                 }
-                                State::Done => {}
+                                VisitState::Done => {}
                             }
                         }
                     }
-                    State::Begun => {
-                        state[number] = State::Done;
+                    VisitState::Begun => {
+                        state[number] = VisitState::Done;
                         let longest = inner(number).map(|other| length[other]).max();
                         length[number] = longest.map_or(0, |longest| longest + 1);
                         if length[number] > limits::CONFIG_SCHEMA_CHAIN {
@@ -490,7 +490,7 @@ impl<'a> Parts<'a> {
                         order.push(number);
                         path.pop();
                     }
-                    State::Done => {
+                    VisitState::Done => {
                         path.pop();
                     }
                 }

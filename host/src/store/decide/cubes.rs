@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::analytics::Slot;
+use crate::domain::analytics::TimeSlot;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::domain::zone;
@@ -16,13 +16,13 @@ pub struct CubeRow {
     /// The version of the zone's rules by which its days were formed.
     pub tzdata: String,
     /// The cube contains the slots before this one.
-    pub filled: Slot,
+    pub filled: TimeSlot,
 }
 
 impl CubeRow {
     /// Returns whether the cube contains all slots.
     pub fn is_whole(&self) -> bool {
-        self.filled == Slot::END
+        self.filled == TimeSlot::END
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    fn row(zone: &str, filled: Slot) -> CubeRow {
+    fn row(zone: &str, filled: TimeSlot) -> CubeRow {
         CubeRow {
             zone: zone.to_owned(),
             tzdata: "2026b".to_owned(),
@@ -171,8 +171,11 @@ mod tests {
         let mut uses: Vec<ZoneUse> = names.iter().map(|name| used(name, 5)).collect();
         // The first seven have cubes; the eighth is requested more often.
         uses[7].requests = 50;
-        let mut cubes: Vec<CubeRow> = names[..7].iter().map(|name| row(name, Slot::END)).collect();
-        cubes.push(row(zone::DEFAULT, Slot::END));
+        let mut cubes: Vec<CubeRow> = names[..7]
+            .iter()
+            .map(|name| row(name, TimeSlot::END))
+            .collect();
+        cubes.push(row(zone::DEFAULT, TimeSlot::END));
         let builds = [(build(1), cubes)];
         assert_eq!(due(&builds, &uses, "2026b", NOW), Due::default());
         uses[3].used_at = NOW.minus(limits::ZONE_UNUSED);
@@ -183,7 +186,7 @@ mod tests {
 
     #[test]
     fn cubes_of_other_zone_rules_are_rebuilt() {
-        let builds = [(build(1), vec![row(zone::DEFAULT, Slot::END)])];
+        let builds = [(build(1), vec![row(zone::DEFAULT, TimeSlot::END)])];
         let due = due(&builds, &[], "2027a", NOW);
         assert_eq!(zones(&due.gone), [zone::DEFAULT]);
         assert_eq!(zones(&due.new), [zone::DEFAULT]);
@@ -191,9 +194,9 @@ mod tests {
 
     #[test]
     fn a_build_takes_over_with_the_cubes_of_the_one_before() {
-        let whole = row(zone::DEFAULT, Slot::END);
-        let part = row(zone::DEFAULT, Slot(7));
-        let serving = [whole.clone(), row("Asia/Tokyo", Slot(3))];
+        let whole = row(zone::DEFAULT, TimeSlot::END);
+        let part = row(zone::DEFAULT, TimeSlot(7));
+        let serving = [whole.clone(), row("Asia/Tokyo", TimeSlot(3))];
         assert!(!may_take_over(&[part], &serving));
         assert!(may_take_over(&[whole], &serving));
         assert!(may_take_over(&[], &serving[1..]));

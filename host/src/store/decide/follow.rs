@@ -144,7 +144,7 @@ impl ReadSet {
                 (reference.workspace, id)
             }));
         }
-        for told in self.told.iter().filter(|told| told.reference.is_none()) {
+        for told in self.reported.iter().filter(|told| told.reference.is_none()) {
             let send = told
                 .message
                 .and_then(|id| Some((id, set.dialogue.sends.get(&id)?)));
@@ -163,13 +163,13 @@ impl ReadSet {
             let reference = references.get(*key);
             reference.is_some_and(|reference| !reference.progress.errors.is_empty())
         };
-        let fail_now = self.told.iter().filter(|told| told.fails);
+        let fail_now = self.reported.iter().filter(|told| told.fails);
         let failing: BTreeSet<&ReferenceKey> = fail_now
             .filter_map(|told| told.reference.as_ref())
             .chain(self.references.iter().filter(failed_before))
             .collect();
         let mut messages = BTreeSet::new();
-        for told in &self.told {
+        for told in &self.reported {
             let fails = told
                 .reference
                 .as_ref()

@@ -6,7 +6,7 @@ use super::dialogue::{Remembered, SendState};
 use super::sent::state_of;
 use super::working_set::{Change, WorkingSet};
 use crate::domain::id::MessageId;
-use crate::domain::message::State;
+use crate::domain::message::MessageState;
 use crate::store::{self, IdempotencyClaim, IdempotencyKey, Notified, StoredAnswer, Written};
 
 /// Returns what is stored under a key. `None`: the key is free.
@@ -25,7 +25,7 @@ pub(super) fn found(set: &WorkingSet, claim: &IdempotencyClaim) -> Option<Notifi
     Some(Notified::Running {
         conversation: of_it.map(|message| message.conversation),
         message,
-        state: of_it.map_or(State::Unknown, state_of),
+        state: of_it.map_or(MessageState::Unknown, state_of),
         // If another host claimed the send, its lease is not the request's.
         alive: send.is_some_and(|send| {
             send.state == SendState::Sending

@@ -8,7 +8,7 @@ use super::references;
 use super::working_set::{Change, Item, WorkingSet};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ConversationId, MessageId};
-use crate::domain::message::{Actor, Metadata, State};
+use crate::domain::message::{Actor, MessageState, Metadata};
 use crate::store::{Channel, Inbound};
 
 /// Adds an incoming message to its conversation. A message with a known external id is a
@@ -46,7 +46,7 @@ pub(super) fn decide(set: &mut WorkingSet, channel: &Channel, new: &Inbound) -> 
         kind: new.kind.to_owned(),
         content: new.content.clone(),
         metadata: Metadata {
-            status: State::Received.as_str().to_owned(),
+            status: MessageState::Received.as_str().to_owned(),
             recipient_id: Some(new.sender_id.clone()),
             channel_type: new.channel_type.clone(),
             reply_to: new.reply_to.clone(),

@@ -34,7 +34,7 @@ pub use dialogue::{
     Dialogue, NewHold, Reference, ReferenceKey, Remembered, Send, SendState, TemplateState,
 };
 pub use quarantine::{Quarantine, Quarantined};
-pub use read_set::{Arriving, Places, ReadSet, Told, read_set};
+pub use read_set::{Arriving, MessageReport, Places, ReadSet, read_set};
 pub use working_set::{
     Answer, Change, Claim, ClaimKey, Delivery, Fetch, Item, NewHistory, NewLog, Others, WorkingSet,
 };

@@ -41,7 +41,7 @@ pub(super) fn notify(set: &mut WorkingSet, new: &Notification) -> Notified {
         special_instructions: new.details.special_instructions.as_deref(),
     };
     let conversation = conversation::for_sending(set, &new.channel, &opening);
-    let recipient = new.phone.e164.as_ref().unwrap_or(&new.phone.raw);
+    let recipient = new.phone.best();
     let place = (contact, conversation);
     let state = put(
         set,
@@ -58,7 +58,7 @@ pub(super) fn notify(set: &mut WorkingSet, new: &Notification) -> Notified {
         conversation,
         contact,
         message: new.message.id,
-        recipient: recipient.clone(),
+        recipient: recipient.to_owned(),
         state: sent::state_word(state),
     }
 }

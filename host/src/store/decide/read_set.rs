@@ -62,7 +62,7 @@ pub struct ReadSet {
     pub errors: BTreeSet<(WorkspaceId, MessageErrorId)>,
     /// References whose messages' conversations are needed.
     pub answered: BTreeSet<ReferenceKey>,
-    pub told: BTreeSet<Told>,
+    pub reported: BTreeSet<MessageReport>,
     /// Deals whose open conversations are needed, with the live ticket of each, and the
     /// live ticket of the deal itself.
     pub deal_talks: BTreeSet<(WorkspaceId, DealId)>,
@@ -109,7 +109,7 @@ impl Places {
 
 /// A report about a message that is known by its own id, by the channel's id, or both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told {
+pub struct MessageReport {
     pub reference: Option<ReferenceKey>,
     pub message: Option<MessageId>,
     /// The message is reported as failed: the report needs its contact and its
@@ -185,7 +185,7 @@ pub fn read_set<'a>(
             Write::Resolve(resolution) => {
                 read_set.add_message(resolution.workspace, resolution.message);
                 if resolution.verdict == Verdict::GiveUp {
-                    read_set.told.insert(Told {
+                    read_set.reported.insert(MessageReport {
                         reference: None,
                         message: Some(resolution.message),
                         fails: true,
@@ -347,7 +347,7 @@ impl ReadSet {
                 let reference = (channel.connection.clone(), external_id.clone());
                 self.references.insert(reference.clone());
                 self.add_errors(channel, external_id, &progress.errors);
-                self.told.insert(Told {
+                self.reported.insert(MessageReport {
                     reference: Some(reference),
                     message: *message,
                     fails: !progress.errors.is_empty(),
@@ -393,7 +393,7 @@ impl ReadSet {
                 for id in external_ids {
                     let reference = (channel.connection.clone(), id.clone());
                     self.references.insert(reference.clone());
-                    self.told.insert(Told {
+                    self.reported.insert(MessageReport {
                         reference: Some(reference),
                         message: Some(settlement.message),
                         fails: false,
@@ -407,7 +407,7 @@ impl ReadSet {
             SendOutcome::Refused(error) => {
                 let of = settlement.message.to_string();
                 self.add_errors(channel, &of, std::slice::from_ref(error));
-                self.told.insert(Told {
+                self.reported.insert(MessageReport {
                     reference: None,
                     message: Some(settlement.message),
                     fails: true,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use uuid::Uuid;
 
-use crate::domain::analytics::{Counts, Key, Measured, Slot, add};
+use crate::domain::analytics::{CountKey, Counts, Measured, TimeSlot, add};
 use crate::domain::zone::{Day, Zone};
 use crate::store::{Slots, StoreError};
 
@@ -98,14 +98,14 @@ pub struct Change {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
-    pub slot: Slot,
-    pub key: Key,
+    pub slot: TimeSlot,
+    pub key: CountKey,
     pub measured: Measured,
 }
 
 /// Returns the keys that the page needs and the store does not have, each once, in the
 /// order of their first use.
-pub fn new_keys<'a>(page: &'a [Change], set: &HashMap<Key, i64>) -> Vec<&'a Key> {
+pub fn new_keys<'a>(page: &'a [Change], set: &HashMap<CountKey, i64>) -> Vec<&'a CountKey> {
     let mut seen = HashSet::new();
     let keys = page
         .iter()
@@ -121,7 +121,7 @@ pub fn new_keys<'a>(page: &'a [Change], set: &HashMap<Key, i64>) -> Vec<&'a Key>
 /// `Inconsistent` if a key has no number.
 pub fn facts(
     page: &[Change],
-    keys: &HashMap<Key, i64>,
+    keys: &HashMap<CountKey, i64>,
 ) -> Result<Vec<(Uuid, Option<Fact>)>, StoreError> {
     let fact = |counted: &Counted| match keys.get(&counted.key) {
         Some(key) => Ok(Fact {
@@ -141,14 +141,14 @@ pub fn facts(
 /// What was counted for a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
-    pub slot: Slot,
+    pub slot: TimeSlot,
     /// The number of its key.
     pub key: i64,
     pub measured: Measured,
 }
 
 /// Differences of counts. None is zero.
-pub type SlotDeltas = BTreeMap<(Slot, i64), Counts>;
+pub type SlotDeltas = BTreeMap<(TimeSlot, i64), Counts>;
 
 /// The result of a page of changes.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -191,12 +191,12 @@ pub fn deltas(before: &HashMap<Uuid, Fact>, now: &[(Uuid, Option<Fact>)]) -> Del
 
 /// Groups the counts of slots before `filled` by local day. A cube has only those.
 pub fn by_day(
-    slots: impl IntoIterator<Item = ((Slot, i64), Counts)>,
+    slots: impl IntoIterator<Item = ((TimeSlot, i64), Counts)>,
     zone: &Zone,
-    filled: Slot,
+    filled: TimeSlot,
 ) -> BTreeMap<Day, DayCells> {
     let mut days: BTreeMap<Day, DayCells> = BTreeMap::new();
-    let mut set: Option<(Slot, Day)> = None;
+    let mut set: Option<(TimeSlot, Day)> = None;
     for ((slot, key), counts) in slots {
         if slot >= filled {
             continue;
@@ -225,8 +225,8 @@ pub fn portions(buckets: &[(Day, Slots)], slots: i32) -> Vec<Vec<(Day, Slots)>> 
             }
             let to = bucket.to.0.min(from.saturating_add(room));
             let part = Slots {
-                from: Slot(from),
-                to: Slot(to),
+                from: TimeSlot(from),
+                to: TimeSlot(to),
             };
             if let Some(portion) = portions.last_mut() {
                 portion.push((*day, part));
@@ -314,7 +314,7 @@ mod tests {
 
     fn fact(slot: i32, key: i64, met: &[bool]) -> Fact {
         Fact {
-            slot: Slot(slot),
+            slot: TimeSlot(slot),
             key,
             measured: Measured::from_flags(met),
         }
@@ -327,15 +327,15 @@ mod tests {
         let answered = fact(1, 7, &[true, true]);
         let elsewhere = fact(2, 8, &[true, true]);
         let first = deltas(&HashMap::new(), &[(id, Some(started))]);
-        assert_eq!(first.slots[&(Slot(1), 7)], [1, 0, 0, 0, 0]);
+        assert_eq!(first.slots[&(TimeSlot(1), 7)], [1, 0, 0, 0, 0]);
         let before = HashMap::from([(id, started)]);
         let then = deltas(&before, &[(id, Some(answered))]);
-        assert_eq!(then.slots[&(Slot(1), 7)], [0, 1, 0, 0, 0]);
+        assert_eq!(then.slots[&(TimeSlot(1), 7)], [0, 1, 0, 0, 0]);
         assert_eq!(deltas(&before, &[(id, Some(started))]), Deltas::default());
         let before = HashMap::from([(id, answered)]);
         let moved = deltas(&before, &[(id, Some(elsewhere))]);
-        assert_eq!(moved.slots[&(Slot(1), 7)], [-1, -1, 0, 0, 0]);
-        assert_eq!(moved.slots[&(Slot(2), 8)], [1, 1, 0, 0, 0]);
+        assert_eq!(moved.slots[&(TimeSlot(1), 7)], [-1, -1, 0, 0, 0]);
+        assert_eq!(moved.slots[&(TimeSlot(2), 8)], [1, 1, 0, 0, 0]);
         let gone = deltas(&before, &[(id, None)]);
         assert_eq!((gone.gone, gone.slots.len()), (vec![id], 1));
     }
@@ -385,8 +385,8 @@ mod tests {
     #[test]
     fn long_buckets_are_added_up_in_portions() {
         let slots = |from, to| Slots {
-            from: Slot(from),
-            to: Slot(to),
+            from: TimeSlot(from),
+            to: TimeSlot(to),
         };
         let day = Day(7);
         let buckets = [(day, slots(0, 3)), (day, slots(3, 3)), (day, slots(5, 12))];

@@ -15,7 +15,7 @@ use crate::domain::id::{
     AgentId, ConnectionId, ConversationId, DealId, KeyId, MessageId, OwnerId, PartnerId, ProductId,
     TicketId, WorkspaceId,
 };
-use crate::domain::message::{Progress, State, TemplateName};
+use crate::domain::message::{MessageState, Progress, TemplateName};
 use crate::domain::phone::Phone;
 use crate::domain::time::Micros;
 use crate::domain::workspace::AgentKind;
@@ -108,7 +108,7 @@ pub fn settle(
     message: MessageId,
     lease: i64,
     outcome: SendOutcome,
-) -> Option<State> {
+) -> Option<MessageState> {
     let write = Write::Sent(Box::new(SendSettlement {
         channel: channel(),
         message,

@@ -10,24 +10,24 @@ use super::working_set::{Change, WorkingSet};
 use super::{conversation, idempotency, references, status};
 use crate::domain::contact;
 use crate::domain::id::{MessageId, WorkspaceId};
-use crate::domain::message::{Progress, State};
+use crate::domain::message::{MessageState, Progress};
 use crate::domain::time::Micros;
 use crate::store::{
     Channel, MessageOutcome, Resolution, SendOutcome, SendSettlement, SendStart, Verdict, Written,
 };
 
 /// Returns the word for a send's state in its message.
-pub(super) fn state_word(state: SendState) -> State {
+pub(super) fn state_word(state: SendState) -> MessageState {
     match state {
-        SendState::Waiting => State::Waiting,
-        SendState::Sending => State::Sending,
-        SendState::Unknown => State::Unknown,
+        SendState::Waiting => MessageState::Waiting,
+        SendState::Sending => MessageState::Sending,
+        SendState::Unknown => MessageState::Unknown,
     }
 }
 
 /// Returns the state that the message records.
-pub(super) fn state_of(message: &Message) -> State {
-    State::from_text(&message.metadata.status).unwrap_or(State::Unknown)
+pub(super) fn state_of(message: &Message) -> MessageState {
+    MessageState::from_text(&message.metadata.status).unwrap_or(MessageState::Unknown)
 }
 
 /// Marks the call as about to be made. No other call is made until its outcome is known.
@@ -47,7 +47,7 @@ pub(super) fn begin(set: &mut WorkingSet, start: &SendStart) -> Written {
         send.due_at = send.lease_until;
         send.change.touch();
     }
-    say(set, start.message, State::Sending, None);
+    say(set, start.message, MessageState::Sending, None);
     outcome(set, start.workspace, start.message)
 }
 
@@ -99,13 +99,13 @@ pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> Written {
         _ if is_told => over(set, &new.channel, id),
         SendOutcome::Later { at, error } => {
             wait(set, id, *at, 1);
-            say(set, id, State::Waiting, Some(error.in_words()));
+            say(set, id, MessageState::Waiting, Some(error.in_words()));
         }
         SendOutcome::Held { at } => {
             wait(set, id, *at, 0);
             let reason = set.dialogue.messages.get(&id);
             let reason = reason.and_then(|message| message.metadata.reason.clone());
-            say(set, id, State::Waiting, reason);
+            say(set, id, MessageState::Waiting, reason);
         }
         SendOutcome::Unknown { reason } => {
             if let Some(send) = set.dialogue.sends.get_mut(&id) {
@@ -114,7 +114,7 @@ pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> Written {
                 send.lease_until = None;
                 send.change.touch();
             }
-            say(set, id, State::Unknown, Some(reason.clone()));
+            say(set, id, MessageState::Unknown, Some(reason.clone()));
         }
     }
     for hold in &new.holds {
@@ -182,7 +182,7 @@ pub(super) fn resolve(set: &mut WorkingSet, new: &Resolution) -> Written {
                 send.until = until;
                 send.change.touch();
             }
-            say(set, new.message, State::Waiting, None);
+            say(set, new.message, MessageState::Waiting, None);
         }
         Verdict::GiveUp => {
             status::give_up(set, new.message);
@@ -226,7 +226,7 @@ fn wait(set: &mut WorkingSet, id: MessageId, at: Micros, attempts: u32) {
 }
 
 /// Sets the message's state and reason, while no status has arrived.
-fn say(set: &mut WorkingSet, id: MessageId, state: State, reason: Option<String>) {
+fn say(set: &mut WorkingSet, id: MessageId, state: MessageState, reason: Option<String>) {
     let Some(message) = set.dialogue.messages.get_mut(&id) else {
         return;
     };
@@ -298,9 +298,9 @@ mod tests {
             reason: "no answer".to_owned(),
         };
         assert_eq!(settle(set, id, 6, unknown()), None);
-        assert_eq!(settle(set, id, 7, unknown()), Some(State::Unknown));
+        assert_eq!(settle(set, id, 7, unknown()), Some(MessageState::Unknown));
         let late = settle(set, id, 6, accepted("w1", 1));
-        assert_eq!(late, Some(State::Accepted));
+        assert_eq!(late, Some(MessageState::Accepted));
         assert!(set.dialogue.live_send(id).is_none());
     }
 
@@ -327,7 +327,7 @@ mod tests {
         (send.lease, send.lease_until) = (8, Some(time(60)));
         // Now the first host continues with the provider's answer.
         let late = settle(set, id, 0, accepted("w1", 1));
-        assert_eq!(late, Some(State::Accepted));
+        assert_eq!(late, Some(MessageState::Accepted));
         assert!(!start(set, id, 8), "it is out");
     }
 
@@ -349,7 +349,7 @@ mod tests {
         let said = super::super::sample::status("w1", None, read, 2);
         super::super::event::decide(set, &said);
         assert_eq!(message(set, id).metadata.external_ids, ["w1"]);
-        assert_eq!(state_of(message(set, id)), State::Read);
+        assert_eq!(state_of(message(set, id)), MessageState::Read);
     }
 
     #[test]
@@ -363,7 +363,7 @@ mod tests {
         let said = super::super::sample::status("w1", Some(id), told, 1);
         super::super::event::decide(set, &said);
         let state = settle(set, id, 0, SendOutcome::Refused(error("131000", "")));
-        assert_eq!(state, Some(State::Delivered));
+        assert_eq!(state, Some(MessageState::Delivered));
         assert_eq!(message(set, id).metadata.errors.len(), 1);
         assert_eq!(conversation(set, id).first_message_at, Some(time(1)));
     }

@@ -247,7 +247,7 @@ fn report(
         row.occurred_at = at;
         news = true;
     }
-    if says_more(new, &told(row, new.category)) {
+    if says_more(new, &channel_error(row, new.category)) {
         set_texts(row, new);
         news = true;
     }
@@ -288,7 +288,7 @@ fn set_texts(row: &mut MessageError, new: &ChannelError) {
 }
 
 /// Returns the row's error for a comparison. Rows have no category, so it gets this one.
-fn told(row: &MessageError, category: Category) -> ChannelError {
+fn channel_error(row: &MessageError, category: Category) -> ChannelError {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     ChannelError {
         code: row.code.clone(),

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use self::source::{Counters, Source};
-use self::target::{Found, Target};
+use self::target::{MoveTarget, TargetState};
 use self::value::Sum;
 use super::StoreError;
 use super::schema::{self, Table};
@@ -134,13 +134,13 @@ pub async fn run(
     let source = Source::open(order.from, clock).await?;
     let counters = source.counters().await?;
     let (id, to) = (source.id, order.to.to_string());
-    let mut target = match Target::open(order.to, id, &counters, order.again).await? {
-        Found::Done(at, progress) => {
+    let mut target = match MoveTarget::open(order.to, id, &counters, order.again).await? {
+        TargetState::Done(at, progress) => {
             unchanged(&source, &counters, &at, &progress, watch).await?;
             source.leave(&to)?;
             return Ok(moved(id, true, &progress));
         }
-        Found::Ready(target, went_on) => {
+        TargetState::Ready(target, went_on) => {
             if went_on {
                 watch(Step::GoesOn);
             }
@@ -160,7 +160,7 @@ pub async fn run(
 
 async fn copy(
     source: &Source,
-    target: &mut Target,
+    target: &mut MoveTarget,
     table: &'static Table,
     rows: u32,
     watch: &mut dyn FnMut(Step<'_>),
@@ -196,7 +196,7 @@ async fn copy(
 
 async fn compare(
     source: &Source,
-    target: &mut Target,
+    target: &mut MoveTarget,
     table: &'static Table,
     watch: &mut dyn FnMut(Step<'_>),
 ) -> Result<(), StoreError> {

@@ -21,12 +21,12 @@ use crate::store::schema::Table;
 use crate::store::{StoreError, sqlite};
 
 /// Identifies a row: the values of its key columns.
-pub type Key = Vec<Part>;
+pub type RowKey = Vec<KeyPart>;
 
 /// Stored with its kind, since a text may look like an id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
+pub enum KeyPart {
     Id(Uuid),
     Number(i64),
     Text(String),
@@ -44,7 +44,7 @@ pub struct Source {
 pub struct Page {
     pub rows: Vec<Vec<Cell>>,
     /// The key of the last row. `None`: no rows follow this page.
-    pub last: Option<Key>,
+    pub last: Option<RowKey>,
     /// Characters that PostgreSQL cannot hold.
     pub replaced: u64,
 }
@@ -149,7 +149,7 @@ impl Source {
 
     /// Returns the rows after this one, in pages of at most `rows` rows. A page also ends
     /// once it has reached the limit of bytes.
-    pub fn pages(&self, table: &'static Table, after: Option<Key>, rows: u32) -> Pages {
+    pub fn pages(&self, table: &'static Table, after: Option<RowKey>, rows: u32) -> Pages {
         let (give, given) = mpsc::channel(READ_AHEAD);
         let connection = Arc::clone(&self.connection);
         tokio::task::spawn_blocking(move || {
@@ -199,7 +199,7 @@ fn ended_badly() -> StoreError {
 fn read(
     connection: &Connection,
     table: &Table,
-    after: Option<&Key>,
+    after: Option<&RowKey>,
     rows: u32,
     mut give: impl FnMut(Page) -> bool,
 ) -> Result<(), StoreError> {
@@ -266,27 +266,27 @@ impl Page {
 }
 
 /// The key as it is in the file, because a replaced character sorts differently there.
-fn key_of(table: &Table, row: &Row<'_>) -> Result<Key, StoreError> {
+fn key_of(table: &Table, row: &Row<'_>) -> Result<RowKey, StoreError> {
     let parts = table.key.iter().map(|name| part_of(table, name, row));
     parts.collect()
 }
 
-fn part_of(table: &Table, name: &str, row: &Row<'_>) -> Result<Part, StoreError> {
+fn part_of(table: &Table, name: &str, row: &Row<'_>) -> Result<KeyPart, StoreError> {
     match row.get_ref(name)? {
-        ValueRef::Integer(number) => Ok(Part::Number(number)),
+        ValueRef::Integer(number) => Ok(KeyPart::Number(number)),
         ValueRef::Text(text) => match std::str::from_utf8(text) {
-            Ok(text) => Ok(Part::Text(text.to_owned())),
+            Ok(text) => Ok(KeyPart::Text(text.to_owned())),
             Err(error) => Err(odd(table.name, name, error)),
         },
         ValueRef::Blob(bytes) => match Uuid::from_slice(bytes) {
-            Ok(id) => Ok(Part::Id(id)),
+            Ok(id) => Ok(KeyPart::Id(id)),
             Err(error) => Err(odd(table.name, name, error)),
         },
         other => Err(odd(table.name, name, other.data_type())),
     }
 }
 
-impl ToSql for Part {
+impl ToSql for KeyPart {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self {
             Self::Id(id) => ToSqlOutput::Borrowed(ValueRef::Blob(id.as_bytes())),
@@ -314,7 +314,12 @@ mod tests {
         (folder, lock, connection)
     }
 
-    fn pages(connection: &Connection, table: &Table, after: Option<&Key>, rows: u32) -> Vec<Page> {
+    fn pages(
+        connection: &Connection,
+        table: &Table,
+        after: Option<&RowKey>,
+        rows: u32,
+    ) -> Vec<Page> {
         let mut pages = Vec::new();
         let give = |page| {
             pages.push(page);
@@ -349,7 +354,7 @@ mod tests {
             assert_eq!(together, all[0].rows);
             for (place, page) in before.iter().enumerate() {
                 let text = serde_json::to_string(&page.last).expect("JSON");
-                let after: Option<Key> = serde_json::from_str(&text).expect("a key");
+                let after: Option<RowKey> = serde_json::from_str(&text).expect("a key");
                 assert_eq!(after, page.last);
                 let rest = pages(&connection, table, after.as_ref(), 100);
                 assert_eq!(rest[0].rows, together[(place + 1) * rows as usize..]);
@@ -372,14 +377,17 @@ mod tests {
         let found = pages(&connection, &schema::REFUSALS, None, 100);
         let rows: Vec<_> = found.iter().map(|page| page.rows.len()).collect();
         assert_eq!(rows, [1, 1, 1, 0]);
-        assert_eq!(found[2].last, Some(vec![Part::Number(3)]));
+        assert_eq!(found[2].last, Some(vec![KeyPart::Number(3)]));
     }
 
     #[test]
     fn a_text_that_looks_like_an_id_stays_a_text() {
-        let key = vec![Part::Text(Uuid::nil().to_string()), Part::Id(Uuid::nil())];
+        let key = vec![
+            KeyPart::Text(Uuid::nil().to_string()),
+            KeyPart::Id(Uuid::nil()),
+        ];
         let text = serde_json::to_string(&key).expect("JSON");
-        assert_eq!(serde_json::from_str::<Key>(&text).expect("a key"), key);
+        assert_eq!(serde_json::from_str::<RowKey>(&text).expect("a key"), key);
     }
 
     // A sort would hold the whole table in memory, with every body.

@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Postgres, Row as _};
 use uuid::Uuid;
 
 use super::TABLES;
-use super::source::{Counters, Key, Page};
+use super::source::{Counters, Page, RowKey};
 use super::value::{self, Cell, Sum};
 use crate::config::StoreUrl;
 use crate::limits;
@@ -36,7 +36,7 @@ pub struct Progress {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TableProgress {
     pub rows: u64,
-    pub last: Option<Key>,
+    pub last: Option<RowKey>,
     /// Every row was copied.
     pub copied: bool,
     /// The sum, once both sides were found equal.
@@ -45,15 +45,15 @@ pub struct TableProgress {
     pub replaced: u64,
 }
 
-pub struct Target {
+pub struct MoveTarget {
     connection: PgConnection,
     pub progress: Progress,
 }
 
 /// The state of the target at the beginning.
-pub enum Found {
+pub enum TargetState {
     /// The move can proceed. True: it began earlier.
-    Ready(Target, bool),
+    Ready(MoveTarget, bool),
     /// This store has been moved here before: the time, and the progress record.
     Done(String, Progress),
 }
@@ -91,7 +91,7 @@ set id = excluded.id, last_agent = excluded.last_agent, sealing_key = excluded.s
 const NUMBER_LEASES: &str = "select setval('leases', greatest($1, 1))";
 const DONE: &str = "update moves set done_at = clock_timestamp(), progress = $1::json";
 
-impl Target {
+impl MoveTarget {
     /// Brings the database's schema up to date, and begins or continues the move of this
     /// store there. A database that holds anything else is refused.
     ///
@@ -104,7 +104,7 @@ impl Target {
         source: Uuid,
         counters: &Counters,
         again: bool,
-    ) -> Result<Found, StoreError> {
+    ) -> Result<TargetState, StoreError> {
         let mut connection = postgres::owner(url.as_str()).await?;
         connection.execute(ALONE).await.map_err(busy)?;
         connection.execute(SETTINGS).await?;
@@ -124,7 +124,7 @@ impl Target {
                 })?;
             if let Some(at) = done {
                 if !again {
-                    return Ok(Found::Done(at, read));
+                    return Ok(TargetState::Done(at, read));
                 }
                 refuse_served(&mut connection, source, &at, &read).await?;
             }
@@ -159,7 +159,7 @@ impl Target {
         };
         // From here on, the row of the move keeps hosts from starting.
         postgres::let_others_open(&mut connection).await?;
-        Ok(Found::Ready(
+        Ok(TargetState::Ready(
             Self {
                 connection,
                 progress,

@@ -248,7 +248,7 @@ async fn take(
         .iter()
         .map(|&(id, place)| args! { id, place, lease: lease.0, now, held_until_at: until })
         .collect();
-    let mut taken = tx.rows_each(&TAKE, &pieces, Taken::from_row).await?;
+    let mut taken = tx.rows_each(&TAKE, &pieces, ClaimedRow::from_row).await?;
     if taken.is_empty() {
         return Ok((Vec::new(), End::Undo));
     }
@@ -293,14 +293,14 @@ async fn next_lease(tx: &mut Tx) -> Result<Lease, StoreError> {
 }
 
 /// A row of the queue that this claim has taken.
-struct Taken {
+struct ClaimedRow {
     workspace: WorkspaceId,
     /// The id of the message, if it is a send.
     id: Uuid,
     place: i32,
 }
 
-impl Taken {
+impl ClaimedRow {
     fn from_row(row: &Row<'_>) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,
@@ -310,7 +310,7 @@ impl Taken {
     }
 }
 
-async fn name(tx: &mut Tx, taken: &[Taken]) -> Result<(), StoreError> {
+async fn name(tx: &mut Tx, taken: &[ClaimedRow]) -> Result<(), StoreError> {
     let workspaces: BTreeSet<WorkspaceId> = taken.iter().map(|taken| taken.workspace).collect();
     if workspaces.is_empty() {
         return Ok(());
@@ -359,9 +359,9 @@ pub async fn one(
             steps!(|tx| {
                 let lease = next_lease(tx).await?;
                 let args = args! { id, lease: lease.0, now, until };
-                let mut taken = tx.row(&TAKE_WAITING, &args, Taken::from_row).await?;
+                let mut taken = tx.row(&TAKE_WAITING, &args, ClaimedRow::from_row).await?;
                 if taken.is_none() {
-                    taken = tx.row(&TAKE_FINISHED, &args, Taken::from_row).await?;
+                    taken = tx.row(&TAKE_FINISHED, &args, ClaimedRow::from_row).await?;
                 }
                 let Some(taken) = taken else {
                     return Ok((None, End::Undo));
@@ -421,7 +421,7 @@ pub async fn failed(
                     until,
                     lease: lease.0,
                 };
-                let taken = tx.rows(&TAKE_FAILED, &args, Taken::from_row).await?;
+                let taken = tx.rows(&TAKE_FAILED, &args, ClaimedRow::from_row).await?;
                 if taken.is_empty() {
                     return Ok((Vec::new(), End::Undo));
                 }
@@ -446,7 +446,7 @@ join deliveries as d -- postgres
 
 async fn held_deliveries(
     tx: &mut Tx,
-    taken: &[Taken],
+    taken: &[ClaimedRow],
     lease: Lease,
 ) -> Result<BTreeMap<DeliveryId, HeldDelivery>, StoreError> {
     let wanted: Vec<_> = taken
@@ -488,7 +488,7 @@ join deliveries as d -- postgres
 
 async fn held_fetches(
     tx: &mut Tx,
-    taken: &[Taken],
+    taken: &[ClaimedRow],
     lease: Lease,
 ) -> Result<BTreeMap<(DeliveryId, u32), HeldFetch>, StoreError> {
     let wanted: Vec<_> = taken
@@ -541,7 +541,7 @@ left join holds as h
 /// would have prevented the claim.
 async fn held_sends(
     tx: &mut Tx,
-    taken: &[Taken],
+    taken: &[ClaimedRow],
     lease: Lease,
     now: Micros,
 ) -> Result<BTreeMap<MessageId, HeldSend>, StoreError> {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use uuid::Uuid;
 
-use crate::domain::message::State;
+use crate::domain::message::MessageState;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::database::Database;
@@ -132,7 +132,9 @@ pub async fn outbox(
     filter: OutboxFilter,
 ) -> Result<Vec<OutboxMessage>, StoreError> {
     let sql: &'static Sql = match filter.state {
-        Some(State::Waiting | State::Sending | State::Unknown) => &LIST_WAITING,
+        Some(MessageState::Waiting | MessageState::Sending | MessageState::Unknown) => {
+            &LIST_WAITING
+        }
         _ => &LIST,
     };
     database
@@ -154,7 +156,7 @@ pub async fn outbox(
                         first: *first,
                         last: *last,
                         agent: filter.agent,
-                        state: filter.state.map(State::as_str),
+                        state: filter.state.map(MessageState::as_str),
                         // Without a given id, up to the greatest one, so that the index is walked
                         // as a range.
                         before: filter.before.map_or(Uuid::max(), |id| id.0),

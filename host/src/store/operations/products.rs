@@ -14,7 +14,7 @@ use crate::store::database::Database;
 use crate::store::operations::{stamp, tombstones};
 use crate::store::postgres::Rows;
 use crate::store::row::Columns as _;
-use crate::store::row::products::{By, Found, Sorted, change, product};
+use crate::store::row::products::{ExistingProduct, ProductWriter, Sorted, change, product};
 use crate::store::sql::{Sql, Tx, args, sql, steps};
 use crate::store::tombstones::Removal;
 use crate::store::{
@@ -131,7 +131,8 @@ pub async fn import(
         .write(
             Rows::Of(&[workspace]),
             steps!(|tx| {
-                let sorted = write(tx, workspace, By::Import(import), &products, now).await?;
+                let sorted =
+                    write(tx, workspace, ProductWriter::Import(import), &products, now).await?;
                 Ok(sorted.counted())
             }),
         )
@@ -193,7 +194,7 @@ and (products.import_at is null or products.import_at < each.import_at)");
 pub async fn write<'a>(
     tx: &mut Tx,
     workspace_id: WorkspaceId,
-    by: By,
+    by: ProductWriter,
     planned: &'a [PlannedProduct],
     now: Micros,
 ) -> Result<Sorted<'a>, StoreError> {
@@ -213,9 +214,9 @@ pub async fn write<'a>(
             }
         })
         .collect();
-    let found: HashMap<String, Found> = tx
+    let found: HashMap<String, ExistingProduct> = tx
         .rows_each(&FOUND, &wanted, |row| {
-            let found = Found {
+            let found = ExistingProduct {
                 id: row.id("id")?,
                 same: row.flag("same")?,
                 named: row.flag("named")?,

@@ -185,8 +185,8 @@ async fn watch_over(reach: Weak<Health>, options: PgConnectOptions) {
                 match listen(&reach, listener, &options, patience).await {
                     None => return,
                     // Only this connection may be affected: the next one decides.
-                    Some(Heard::Ended) => continue,
-                    Some(Heard::Nothing) => {
+                    Some(ListenEnd::Ended) => continue,
+                    Some(ListenEnd::Nothing) => {
                         let Some(watched) = reach.upgrade() else {
                             return;
                         };
@@ -213,7 +213,7 @@ fn silence(patience: Duration) -> String {
 }
 
 /// Why listening ended.
-enum Heard {
+enum ListenEnd {
     /// The connection failed, or it stopped answering and a new one could be made.
     Ended,
     /// Neither this connection nor a new one answers.
@@ -255,13 +255,13 @@ async fn listen(
     mut listener: PgListener,
     options: &PgConnectOptions,
     patience: Duration,
-) -> Option<Heard> {
+) -> Option<ListenEnd> {
     loop {
         let watched = reach.upgrade()?;
         tokio::select! {
             heard = listener.try_recv() => match heard {
                 Ok(Some(heard)) => watched.say(Announcement::from_text(heard.payload())),
-                Ok(None) | Err(_) => return Some(Heard::Ended),
+                Ok(None) | Err(_) => return Some(ListenEnd::Ended),
             },
             () = async {
                 tokio::select! {
@@ -279,8 +279,8 @@ async fn listen(
                 });
                 match looked.await {
                     Ok(true) => {}
-                    Ok(false) => return Some(Heard::Ended),
-                    Err(_) => return Some(Heard::Nothing),
+                    Ok(false) => return Some(ListenEnd::Ended),
+                    Err(_) => return Some(ListenEnd::Nothing),
                 }
             }
         }

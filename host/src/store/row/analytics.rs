@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use super::Columns;
-use crate::domain::analytics::{Key, Measured, MetricSet, Slot};
+use crate::domain::analytics::{CountKey, Measured, MetricSet, TimeSlot};
 use crate::domain::time::Micros;
 use crate::store::decide::cubes::CubeRow;
 use crate::store::decide::rollup::{BuildPosition, BuildState, Change, Counted, Fact};
@@ -71,8 +71,8 @@ pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> 
                 met.push(row.time_if(6 + place)?.is_some());
             }
             Ok::<_, StoreError>(Counted {
-                slot: Slot::containing(began),
-                key: Key::new(row.text_if(4)?, row.number_if(5)?, row.text_if(6)?),
+                slot: TimeSlot::containing(began),
+                key: CountKey::new(row.text_if(4)?, row.number_if(5)?, row.text_if(6)?),
                 measured: Measured::from_flags(&met),
             })
         })
@@ -89,8 +89,8 @@ pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> 
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn key(row: &impl Columns) -> Result<(i64, Key), StoreError> {
-    let key = Key::new(
+pub fn key(row: &impl Columns) -> Result<(i64, CountKey), StoreError> {
+    let key = CountKey::new(
         row.text_if("agent_type")?,
         row.number_if("agent_id")?,
         row.text_if("source")?,
@@ -105,7 +105,7 @@ pub fn key(row: &impl Columns) -> Result<(i64, Key), StoreError> {
 /// [`StoreError`] if a column holds an impossible value.
 pub fn fact(row: &impl Columns) -> Result<(Uuid, Fact), StoreError> {
     let fact = Fact {
-        slot: Slot(row.small(1)?),
+        slot: TimeSlot(row.small(1)?),
         key: row.number(2)?,
         measured: Measured(row.small(3)?),
     };
@@ -121,7 +121,7 @@ pub fn cube(row: &impl Columns) -> Result<CubeRow, StoreError> {
     Ok(CubeRow {
         zone: row.text("zone")?,
         tzdata: row.text("tzdata")?,
-        filled: Slot(row.small("filled_slot")?),
+        filled: TimeSlot(row.small("filled_slot")?),
     })
 }
 

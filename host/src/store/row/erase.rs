@@ -2,7 +2,7 @@
 
 use super::Columns;
 use crate::domain::delivery::DeliveryStatus;
-use crate::store::{Erased, Erasure, FoundBy, StandingDelivery, StoreError, UnlinkedDelivery};
+use crate::store::{Erased, Erasure, StandingDelivery, StoreError, UnlinkedDelivery};
 
 /// Reads the record of an erasure.
 ///
@@ -14,7 +14,7 @@ pub fn erasure(row: &impl Columns) -> Result<Erasure, StoreError> {
         id: row.id("id")?,
         workspace_id: row.id("workspace_id")?,
         contact_id: row.id("contact_id")?,
-        found_by: row.word("erasures", "found_by", FoundBy::from_text)?,
+        found_by: row.word("erasures", "found_by", |word| word.parse().ok())?,
         key_id: row.id("key_id")?,
         began_at: row.time("began_at")?,
         done_at: row.time_if("done_at")?,

@@ -38,13 +38,13 @@ pub fn change(row: &impl Columns) -> Result<ProductChange, StoreError> {
 
 /// The writer of products.
 #[derive(Clone, Copy)]
-pub enum By {
+pub enum ProductWriter {
     Import(ImportId),
     /// The declaration of a workspace, at this time.
     Declaration(Micros),
 }
 
-impl By {
+impl ProductWriter {
     /// Returns the import, if one writes. A product that already has its mark is left alone.
     pub fn import(self) -> Option<ImportId> {
         match self {
@@ -65,7 +65,7 @@ impl By {
 
 /// The stored product that a planned one matches.
 #[derive(Clone, Copy)]
-pub struct Found {
+pub struct ExistingProduct {
     pub id: ProductId,
     /// Whether it already equals the plan.
     pub same: bool,
@@ -89,7 +89,11 @@ pub struct Sorted<'a> {
 impl<'a> Sorted<'a> {
     /// Sorts the planned products. `found` holds the stored ones. If an external id is repeated in
     /// the plan, its last entry counts.
-    pub fn new(planned: &'a [PlannedProduct], found: &HashMap<String, Found>, now: Micros) -> Self {
+    pub fn new(
+        planned: &'a [PlannedProduct],
+        found: &HashMap<String, ExistingProduct>,
+        now: Micros,
+    ) -> Self {
         let mut last = HashMap::with_capacity(planned.len());
         for (place, product) in planned.iter().enumerate() {
             last.insert(product.external_id.as_str(), place);

@@ -18,7 +18,7 @@ use crate::store::{
 };
 
 pub struct Alone {
-    state: Mutex<State>,
+    state: Mutex<CoordinationState>,
     /// There is no other host: announcements are received by this process itself.
     announced: broadcast::Sender<Announcement>,
 }
@@ -33,22 +33,22 @@ impl Default for Alone {
 }
 
 #[derive(Default)]
-struct State {
+struct CoordinationState {
     hosts: Vec<SeenHost>,
-    proposals: HashMap<String, Held<Proposal>>,
-    jobs: HashMap<String, Held<Fence>>,
+    proposals: HashMap<String, Leased<Proposal>>,
+    jobs: HashMap<String, Leased<Fence>>,
     /// The time at which a workspace has paid off its requests.
     rates: HashMap<WorkspaceId, Micros>,
     last_number: i64,
 }
 
-struct Held<T> {
+struct Leased<T> {
     what: T,
     by: HostId,
     until: Micros,
 }
 
-impl State {
+impl CoordinationState {
     fn number(&mut self) -> i64 {
         self.last_number += 1;
         self.last_number
@@ -65,7 +65,7 @@ fn is_alive(host: &SeenHost, now: Micros) -> bool {
 }
 
 impl Alone {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CoordinationState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -143,7 +143,7 @@ impl Alone {
             digest: digest.clone(),
             number: state.number(),
         };
-        let held = Held {
+        let held = Leased {
             what: proposal.clone(),
             by,
             until: now.plus(within),
@@ -188,7 +188,7 @@ impl Alone {
             Some(held) if now < held.until => held.what,
             _ => Fence(state.number()),
         };
-        let held = Held {
+        let held = Leased {
             what: fence,
             by,
             until,

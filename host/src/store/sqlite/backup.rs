@@ -59,7 +59,7 @@ pub async fn backup(
         )));
     }
     open::refuse_foreign_log(file)?;
-    let part = Part::begin(to)?;
+    let part = PartialCopy::begin(to)?;
     // An absolute path: SQLite takes a name that begins with `file:` for a URI.
     let written = std::path::absolute(&part.path)
         .ok()
@@ -160,12 +160,12 @@ fn look_into(copy: PathBuf) -> Result<Backup, StoreError> {
 }
 
 /// The incomplete copy: a file that only its owner can read, removed if the backup fails.
-struct Part {
+struct PartialCopy {
     path: PathBuf,
     kept: bool,
 }
 
-impl Part {
+impl PartialCopy {
     fn begin(to: &Path) -> Result<Self, StoreError> {
         if to.symlink_metadata().is_ok() {
             return Err(taken(to));
@@ -216,7 +216,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialCopy {
     fn drop(&mut self) {
         if !self.kept {
             // If the file stays, the next backup refuses it by name.

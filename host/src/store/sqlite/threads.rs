@@ -89,7 +89,7 @@ pub async fn beside<T: Send + 'static>(
 }
 
 /// Work for a thread: it uses the thread's transaction and sends the answer.
-type Job = Box<dyn FnOnce(&mut Holder) + Send>;
+type TxJob = Box<dyn FnOnce(&mut Holder) + Send>;
 
 /// The state of a thread.
 struct Holder {
@@ -170,15 +170,15 @@ fn at_once<T>(mut future: Steps<'_, T>) -> Result<T, StoreError> {
 
 /// The waiting work and the idle threads.
 struct Queue {
-    state: Mutex<State>,
+    state: Mutex<ThreadPoolState>,
     /// The maximum number of threads with long work.
     most_long: usize,
     most_waiting: usize,
 }
 
 #[derive(Default)]
-struct State {
-    waiting: VecDeque<(Length, Job)>,
+struct ThreadPoolState {
+    waiting: VecDeque<(Length, TxJob)>,
     /// The last thread to become idle is the first to be woken: its connection is open and
     /// its pages are cached, so the others can rest.
     idle: Vec<Thread>,
@@ -188,7 +188,7 @@ struct State {
 
 /// What a thread does next.
 enum Next {
-    Work(Length, Job),
+    Work(Length, TxJob),
     /// No work came within the thread's patience.
     Rest,
     /// The queue is closed.
@@ -204,11 +204,11 @@ impl Queue {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ThreadPoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, length: Length, job: Job) -> Result<(), StoreError> {
+    fn push(&self, length: Length, job: TxJob) -> Result<(), StoreError> {
         let mut state = self.state();
         if state.waiting.len() >= self.most_waiting {
             return Err(StoreError::Busy);
@@ -270,7 +270,7 @@ impl Queue {
 }
 
 /// Wakes an idle thread. Busy threads look for work when they are done.
-fn wake_one(mut state: MutexGuard<'_, State>) {
+fn wake_one(mut state: MutexGuard<'_, ThreadPoolState>) {
     let idle = state.idle.pop();
     drop(state);
     if let Some(idle) = idle {
@@ -349,7 +349,7 @@ impl Threads {
         let running = Arc::new(Running::default());
         let watched = Arc::clone(&running);
         let begin = self.begin;
-        let job: Job = Box::new(move |holder| {
+        let job: TxJob = Box::new(move |holder| {
             if !watched.begins(holder) {
                 return;
             }
@@ -523,7 +523,7 @@ select count(*) from numbers";
         began.recv().expect("it runs");
         for _ in 0..2 {
             let runs = runs.clone();
-            let job: Job = Box::new(move |_| runs.send(()).expect("the test receives it"));
+            let job: TxJob = Box::new(move |_| runs.send(()).expect("the test receives it"));
             let pushed = threads.queue.push(Length::Short, job);
             pushed.expect("there is room");
         }

@@ -79,7 +79,7 @@ impl Converter for Misbehave {
             "silent" => None,
             "redirect" => Some(HandshakeAnswer::new(reply.status(302))),
             word => Some(HandshakeAnswer::new(
-                replies::of(word, delivery).unwrap_or(reply),
+                replies::choose(word, delivery).unwrap_or(reply),
             )),
         })
     }
@@ -167,7 +167,7 @@ impl Converter for Misbehave {
                     .attribute("context", &json!(delivery.context));
                 Ok(Conversion {
                     items: vec![Item::lead(lead)],
-                    reply: replies::of(&word(config), delivery),
+                    reply: replies::choose(&word(config), delivery),
                     notes: Vec::new(),
                 })
             }

@@ -6,7 +6,7 @@ use leadhost_sdk::{
 };
 
 /// The query names the secret in `of` and the text in `text`.
-pub fn of(word: &str, delivery: &Delivery) -> Option<Reply> {
+pub fn choose(word: &str, delivery: &Delivery) -> Option<Reply> {
     let of = delivery.query_field("of").unwrap_or("key");
     let text = delivery.query_field("text").unwrap_or_default();
     Some(match word {

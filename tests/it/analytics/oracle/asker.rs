@@ -25,9 +25,9 @@ pub struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    pub async fn of(host: &'a Host) -> Self {
+    pub async fn new(host: &'a Host) -> Self {
         let store = Arc::clone(&host.app.core.store);
-        let mut world = World::of(store, Arc::clone(&host.clock), Box::new(())).await;
+        let mut world = World::with_store(store, Arc::clone(&host.clock), Box::new(())).await;
         world.on = host.on.clone();
         let mut plan = plan("demo");
         plan.rate_limit = 1_000_000;

@@ -18,7 +18,7 @@ pub struct Days(Vec<(i64, NaiveDate)>);
 
 impl Days {
     /// Returns the days around these instants, in microseconds.
-    pub fn of(zone: &str, from: i64, to: i64) -> Self {
+    pub fn around(zone: &str, from: i64, to: i64) -> Self {
         let zone: Tz = zone.parse().expect("a zone of both libraries");
         // Two days earlier, so that the first day is known.
         let mut quarter = from.div_euclid(QUARTER) - 2 * OF_DAY;
@@ -104,7 +104,7 @@ fn the_rules_of_two_libraries_differ_where_it_is_known_and_nowhere_else() {
 fn differs(name: &str, era: &Era) -> bool {
     let own = Zone::named(name).expect("a zone");
     let (from, to) = era.instants();
-    let Days(days) = Days::of(name, from, to);
+    let Days(days) = Days::around(name, from, to);
     let lasts = |place: usize| days[place + 1].0 - days[place].0;
     (1..days.len() - 1).any(|place| {
         let is_plain = lasts(place - 1) == OF_DAY && lasts(place) == OF_DAY;

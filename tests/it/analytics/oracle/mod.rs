@@ -53,7 +53,7 @@ async fn every_answer_equals_a_recomputation_on_both_stores() {
 /// Questions and the bytes of their checked answers.
 async fn answers(on: On) -> Vec<(String, String)> {
     let host = Host::new(on).await;
-    let mut asker = Asker::of(&host).await;
+    let mut asker = Asker::new(&host).await;
     asker.seed().await;
     host.count_analytics().await;
     let mut raw = asker.raw().await;
@@ -71,8 +71,8 @@ async fn answers(on: On) -> Vec<(String, String)> {
         host.count_analytics().await;
         raw = asker.raw().await;
         for _ in 0..QUESTIONS {
-            let era = chance.of(&ERAS);
-            let zone = *chance.of(&FAVOURITES);
+            let era = chance.choose(&ERAS);
+            let zone = *chance.choose(&FAVOURITES);
             let question = Question::any(&mut chance, era, zone);
             answers.push(asker.check(&raw, &question).await);
         }
@@ -161,7 +161,7 @@ impl Chance {
         self.0 % bound
     }
 
-    fn of<'a, T>(&mut self, some: &'a [T]) -> &'a T {
+    fn choose<'a, T>(&mut self, some: &'a [T]) -> &'a T {
         let place = self.below(some.len() as u64);
         &some[usize::try_from(place).expect("small")]
     }

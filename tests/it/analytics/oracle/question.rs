@@ -111,7 +111,7 @@ pub struct Question {
 impl Question {
     pub fn any(chance: &mut Chance, era: &Era, zone: &str) -> Self {
         let first = era.first() + Span::new(chance.below(era.days));
-        let last = first + Span::new(*chance.of(&[1, 2, 7, 30, 90, 365, LONGEST]));
+        let last = first + Span::new(*chance.choose(&[1, 2, 7, 30, 90, 365, LONGEST]));
         let (from, to) = if chance.below(3) == 0 {
             // Instants that are not always at a quarter of an hour.
             let into = chance.micros(86_400_000_000);
@@ -126,8 +126,8 @@ impl Question {
             group_by.reverse();
         }
         let mut question = Self {
-            set: *chance.of(&[Set::Conversations, Set::Conversations, Set::Tickets]),
-            granularity: chance.of::<&str>(&["day", "week", "month"]),
+            set: *chance.choose(&[Set::Conversations, Set::Conversations, Set::Tickets]),
+            granularity: chance.choose::<&str>(&["day", "week", "month"]),
             zone: zone.to_owned(),
             from,
             to,
@@ -137,7 +137,7 @@ impl Question {
             sources: vec![],
         };
         match chance.below(6) {
-            0 => question.agent_type = vec![*chance.of(&["ai", "human"])],
+            0 => question.agent_type = vec![*chance.choose(&["ai", "human"])],
             1 => question.agents = vec![1, 3],
             2 => question.sources = vec!["portal", "nobody", "Fórum & cia"],
             3 => {
@@ -221,7 +221,7 @@ enum Part {
 
 pub fn recompute(facts: &Facts, question: &Question, internal: i64) -> Expected {
     let day_of = |text: &str| -> NaiveDate { text[..10].parse().expect("a date") };
-    let days = Days::of(
+    let days = Days::around(
         &question.zone,
         midnight(day_of(&question.from) - Span::new(1)),
         midnight(day_of(&question.to) + Span::new(2)),

@@ -7,7 +7,7 @@ use leadhost::domain::contact::channel_keys;
 use leadhost::domain::deal::Stage;
 use leadhost::domain::id::DealId;
 use leadhost::domain::lead::Action;
-use leadhost::domain::message::State;
+use leadhost::domain::message::MessageState;
 use leadhost::domain::ticket::Status;
 use leadhost::domain::time::{self, Micros};
 use leadhost::store::*;
@@ -52,7 +52,10 @@ impl Asker<'_> {
                 first.contact_keys = channel_keys("whatsapp", &first.sender_id);
                 first.phone = Some(number(&phone));
                 first.at = instant(&mut chance);
-                let item = event(chance.of(&lines).clone(), Event::Inbound(Box::new(first)));
+                let item = event(
+                    chance.choose(&lines).clone(),
+                    Event::Inbound(Box::new(first)),
+                );
                 writes.push(self.world.accept(vec![item]));
             }
             self.world.commit(&writes).await;
@@ -78,9 +81,9 @@ impl Asker<'_> {
         let world = &self.world;
         let phone = phone(STRANGERS + turn);
         let mut new = notification(world, &phone);
-        new.channel = chance.of(&self.lines()).clone();
+        new.channel = chance.choose(&self.lines()).clone();
         new.details.source =
-            (*chance.of(&["crm", "portal", "Fórum & cia", "crm,portal"])).to_owned();
+            (*chance.choose(&["crm", "portal", "Fórum & cia", "crm,portal"])).to_owned();
         new.details.transfer = chance.below(2) == 0;
         new.lease_until = Some(world.now().plus(Duration::from_mins(1)));
         let channel = new.channel.clone();
@@ -94,7 +97,7 @@ impl Asker<'_> {
         let settled = world
             .commit(&[sent(channel.clone(), message, 0, outcome)])
             .await;
-        assert_eq!(state_of(&settled[0]), State::Accepted);
+        assert_eq!(state_of(&settled[0]), MessageState::Accepted);
         self.host.advance(chance.micros(40_000)).await;
         if chance.below(2) == 0 {
             let mut answer = inbound(world, &format!("answer-{turn}"));
@@ -134,7 +137,7 @@ impl Asker<'_> {
         self.elapse().await;
         let by = acme(&self.world).await;
         for deal in self.deals.iter().skip(round).step_by(7) {
-            let stage = *chance.of(&[Stage::VisitScheduled, Stage::Transferred]);
+            let stage = *chance.choose(&[Stage::VisitScheduled, Stage::Transferred]);
             let patch = DealPatch {
                 stage: Some(stage),
                 ..wish(by, *deal)
@@ -146,7 +149,7 @@ impl Asker<'_> {
         let mut tickets = self.tickets().await;
         tickets.sort_by_key(|ticket| ticket["person"]["phoneNumber"].to_string());
         for ticket in tickets.iter().skip(round).step_by(3) {
-            let status = *chance.of(&[Status::Answered, Status::Resolved]);
+            let status = *chance.choose(&[Status::Answered, Status::Resolved]);
             let id = ticket["id"].as_str().expect("an id");
             let patch = TicketPatch {
                 workspace: self.world.workspace,
@@ -202,7 +205,7 @@ fn instant(chance: &mut Chance) -> Micros {
     ];
     const DAY: u64 = 24 * 3_600 * 1_000_000;
     let (from, within) = if chance.below(2) == 0 {
-        let near = time::parse(chance.of::<&str>(&ODD)).expect("a time");
+        let near = time::parse(chance.choose::<&str>(&ODD)).expect("a time");
         (near.minus(Duration::from_hours(24)), 2 * DAY)
     } else {
         let first = time::parse("2017-01-01").expect("a time");

@@ -67,12 +67,17 @@ pub async fn a_note_is_kept_whole_and_shown_in_part(world: &World) {
     );
     let past = past(world, id).await;
     assert_eq!(
-        serde_json::to_value(&past.logs).expect("JSON"),
-        json!([{
-            "id": note_id, "createdAt": world.now(), "partnerId": by.partner, "keyId": by.key,
-            "type": "success", "subject": "sold", "description": "all of it",
-            "metadata": {"salesPrice": "100.00"}
-        }])
+        past.logs,
+        [DealLog {
+            id: note_id,
+            created_at: world.now(),
+            partner_id: by.partner,
+            key_id: by.key,
+            kind: "success".to_owned(),
+            subject: "sold".to_owned(),
+            description: Some("all of it".to_owned()),
+            metadata: object(json!({"salesPrice": "100.00"})),
+        }]
     );
     assert_eq!(past.history.len(), 1);
     assert_eq!(

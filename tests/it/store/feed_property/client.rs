@@ -88,7 +88,7 @@ impl Client {
 
     /// Pulls everything that is new now.
     pub async fn catch_up(&mut self, feeds: &Feeds) {
-        let place = Place::start(Limit::of(1_000), false);
+        let place = Place::start(Limit::new(1_000), false);
         self.begin(0, place, None);
         self.end_pulls(feeds).await;
     }
@@ -125,8 +125,8 @@ impl Client {
                 text: "99999".to_owned(),
                 rows: 1_000,
             },
-            3 => Limit::of(1 + chance.count(FEW)),
-            _ => Limit::of(1 + chance.count(1_000)),
+            3 => Limit::new(1 + chance.count(FEW)),
+            _ => Limit::new(1 + chance.count(1_000)),
         };
         let abandoned_at = match limit.rows {
             0..=FEW => Some(1 + usize::try_from(chance.below(PATIENCE)).unwrap()),

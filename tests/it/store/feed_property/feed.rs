@@ -59,7 +59,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    pub fn of(rows: usize) -> Self {
+    pub fn new(rows: usize) -> Self {
         Self {
             text: rows.to_string(),
             rows,
@@ -241,7 +241,7 @@ impl Feed {
 
     /// Returns every row that exists now.
     pub async fn all(&self) -> Vec<Row> {
-        let mut place = Place::start(Limit::of(1_000), false);
+        let mut place = Place::start(Limit::new(1_000), false);
         let mut rows = Vec::new();
         loop {
             let page = self.page(&place).await;

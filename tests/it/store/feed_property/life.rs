@@ -132,7 +132,7 @@ impl Life {
         }
         let store = Arc::clone(&hosts[0].app.core.store);
         let standing = ManualClock::at(world::START);
-        let mut world = World::of(store, standing, Box::new(())).await;
+        let mut world = World::with_store(store, standing, Box::new(())).await;
         world.on = ground.on.clone();
         // Clients here send more requests than a rate limit would allow.
         let plan = Plan {

@@ -62,7 +62,7 @@ struct Chance(u64);
 
 impl Chance {
     /// Returns the same generator for the same seed and number.
-    fn of(seed: u64, number: usize) -> Self {
+    fn from_seed(seed: u64, number: usize) -> Self {
         let number = u64::try_from(number).unwrap() + 1;
         let mut chance = Self((seed ^ number.wrapping_mul(0xbf58_476d_1ce4_e5b9)).max(1));
         for _ in 0..8 {
@@ -133,7 +133,7 @@ async fn no_row_is_ever_missed(on: On) {
                 0 => Keeps::All,
                 _ => Keeps::Less,
             };
-            Client::new(Chance::of(!seed, at), keeps)
+            Client::new(Chance::from_seed(!seed, at), keeps)
         })
         .collect();
     for number in 1..=LIVES {

@@ -60,7 +60,7 @@ impl Plan {
     pub fn new(seed: u64, writer: usize) -> Self {
         Self {
             writer,
-            chance: Chance::of(seed, writer),
+            chance: Chance::from_seed(seed, writer),
             leads: Vec::new(),
             changes: 0,
         }

@@ -43,7 +43,7 @@ struct Watch {
 impl Watch {
     fn over(feed: Feed) -> Self {
         Self {
-            client: Client::new(Chance::of(5, 5), Keeps::All),
+            client: Client::new(Chance::from_seed(5, 5), Keeps::All),
             feeds: Feeds {
                 feeds: vec![feed],
                 clock: None,

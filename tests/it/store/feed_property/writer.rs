@@ -40,7 +40,7 @@ impl Writer {
             number,
             plan: Plan::new(seed, number),
             deals: Vec::new(),
-            moment: Chance::of(seed, 1_000 + number),
+            moment: Chance::from_seed(seed, 1_000 + number),
             left: None,
         }
     }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use leadhost::domain::channel::{Category, ChannelError};
 use leadhost::domain::contact;
 use leadhost::domain::id::{ContactId, ConversationId, MessageId};
-use leadhost::domain::message::{Progress, State, TemplateName};
+use leadhost::domain::message::{MessageState, Progress, TemplateName};
 use leadhost::domain::phone::{self, Phone};
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
@@ -104,7 +104,7 @@ pub struct Stored {
     pub contact: ContactId,
     pub message: MessageId,
     pub recipient: String,
-    pub state: State,
+    pub state: MessageState,
 }
 
 pub fn notified(written: Written) -> Notified {
@@ -182,7 +182,7 @@ pub async fn begin(world: &World, held: &HeldSend) -> Written {
     world.commit(&[write]).await.remove(0)
 }
 
-pub fn state_of(written: &Written) -> State {
+pub fn state_of(written: &Written) -> MessageState {
     match written {
         Written::Message(outcome) => outcome.state,
         other => panic!("no message: {other:?}"),
@@ -193,7 +193,7 @@ pub fn accepted(world: &World, external_id: &str) -> SendOutcome {
     SendOutcome::Accepted {
         external_ids: vec![external_id.to_owned()],
         recipient_id: Some("5511987654321".to_owned()),
-        progress: at(State::Accepted, world.now()),
+        progress: at(MessageState::Accepted, world.now()),
         word: None,
     }
 }
@@ -202,7 +202,7 @@ pub fn accepted(world: &World, external_id: &str) -> SendOutcome {
 pub async fn out(world: &World, external_id: &str) -> Stored {
     let new = store(world, urgent(world, PHONE)).await;
     let written = settle_send(world, new.message, 0, accepted(world, external_id)).await;
-    assert_eq!(state_of(&written), State::Accepted);
+    assert_eq!(state_of(&written), MessageState::Accepted);
     new
 }
 
@@ -216,13 +216,13 @@ pub fn error(code: &str, category: Category) -> ChannelError {
     }
 }
 
-pub fn at(state: State, at: Micros) -> Progress {
+pub fn at(state: MessageState, at: Micros) -> Progress {
     let mut progress = Progress::default();
     let field = match state {
-        State::Accepted => &mut progress.accepted_at,
-        State::Sent => &mut progress.sent_at,
-        State::Delivered => &mut progress.delivered_at,
-        State::Read => &mut progress.read_at,
+        MessageState::Accepted => &mut progress.accepted_at,
+        MessageState::Sent => &mut progress.sent_at,
+        MessageState::Delivered => &mut progress.delivered_at,
+        MessageState::Read => &mut progress.read_at,
         other => panic!("no status tells of {other:?}"),
     };
     *field = Some(at);

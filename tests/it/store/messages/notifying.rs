@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use leadhost::domain::id::PartnerId;
-use leadhost::domain::message::State;
+use leadhost::domain::message::MessageState;
 use leadhost::domain::row::Entity;
 use leadhost::store::*;
 use serde_json::json;
@@ -17,7 +17,7 @@ pub async fn a_notification_is_a_contact_a_conversation_and_a_message_on_its_way
     new.details.email = Some("rita@example.com".to_owned());
     new.details.special_instructions = Some("be brief".to_owned());
     let new = store(world, new).await;
-    assert_eq!(new.state, State::Sending);
+    assert_eq!(new.state, MessageState::Sending);
     assert_eq!(new.recipient, PHONE);
     let contact = row(world, Entity::Contacts, new.contact).await;
     assert_eq!(contact["name"], "Rita");
@@ -47,7 +47,7 @@ pub async fn a_notification_is_a_contact_a_conversation_and_a_message_on_its_way
 
 pub async fn without_a_lease_it_waits_for_the_worker(world: &World) {
     let new = store(world, notification(world, PHONE)).await;
-    assert_eq!(new.state, State::Waiting);
+    assert_eq!(new.state, MessageState::Waiting);
     let held = claim_send(world).await;
     assert_eq!(held.message, new.message);
     assert_eq!(
@@ -182,30 +182,30 @@ pub async fn a_message_that_has_to_wait_is_not_sent_at_once(world: &World) {
     };
     bring(vec![hold(Some(new.contact), 60)], "+5511987650001").await;
     let waits = store(world, urgent(world, PHONE)).await;
-    assert_eq!(waits.state, State::Waiting);
+    assert_eq!(waits.state, MessageState::Waiting);
     let elsewhere = store(world, urgent(world, "+5511987650002")).await;
-    assert_eq!(elsewhere.state, State::Sending);
+    assert_eq!(elsewhere.state, MessageState::Sending);
     settle_send(world, elsewhere.message, 0, accepted(world, "w2")).await;
     assert!(world.claim(10).await.is_empty(), "it is not due before");
     world.advance(60).await;
     assert_eq!(claim_send(world).await.message, waits.message);
     assert_eq!(
         store(world, urgent(world, PHONE)).await.state,
-        State::Sending
+        MessageState::Sending
     );
     // A shorter hold does not shorten a longer one.
     bring(vec![hold(None, 120)], "+5511987650003").await;
     let short = store(world, notification(world, "+5511987650004")).await;
-    assert_eq!(short.state, State::Waiting);
+    assert_eq!(short.state, MessageState::Waiting);
     world.advance(119).await;
     assert_eq!(
         store(world, urgent(world, PHONE)).await.state,
-        State::Waiting
+        MessageState::Waiting
     );
     world.advance(1).await;
     assert_eq!(
         store(world, urgent(world, PHONE)).await.state,
-        State::Sending
+        MessageState::Sending
     );
 }
 
@@ -245,7 +245,7 @@ pub async fn a_repeated_key_sends_nothing_and_gets_the_same_answer(world: &World
     let running = |alive| Notified::Running {
         conversation: Some(first.conversation),
         message: Some(first.message),
-        state: State::Sending,
+        state: MessageState::Sending,
         alive,
     };
     assert_eq!(notify(world, keyed()).await, running(true));

@@ -222,7 +222,7 @@ pub async fn a_new_number_is_the_contacts_and_the_old_one_stays_a_key(world: &Wo
     );
     let refused = SendOutcome::Refused(error("131026", Category::Recipient));
     let write = settle_claimed(world, same.message, refused).await;
-    assert_eq!(state_of(&write), State::Failed);
+    assert_eq!(state_of(&write), MessageState::Failed);
     let [failure] = errors(world).await.try_into().expect("one row");
     assert_eq!(failure["recipient_id"], "+5511987650001");
     let outbox = world.store.outbox(&everything()).await.unwrap();
@@ -260,7 +260,7 @@ fn everything() -> OutboxFilter {
 pub async fn a_status_does_not_change_an_incoming_message(world: &World) {
     let failed = |code| {
         let mut said = Progress::failed(world.now(), error(code, Category::OptOut));
-        said.merge(&at(State::Read, world.now()));
+        said.merge(&at(MessageState::Read, world.now()));
         said
     };
     // Before its message is stored, and after.

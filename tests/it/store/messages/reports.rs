@@ -1,6 +1,6 @@
 //! Messages and failures for readers.
 
-use leadhost::domain::message::State;
+use leadhost::domain::message::MessageState;
 use leadhost::store::*;
 use serde_json::json;
 
@@ -170,7 +170,7 @@ pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
     .await;
     check(
         OutboxFilter {
-            state: Some(State::Waiting),
+            state: Some(MessageState::Waiting),
             ..all()
         },
         &[0],
@@ -178,7 +178,7 @@ pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
     .await;
     check(
         OutboxFilter {
-            state: Some(State::Accepted),
+            state: Some(MessageState::Accepted),
             ..all()
         },
         &[2],
@@ -186,7 +186,7 @@ pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
     .await;
     check(
         OutboxFilter {
-            state: Some(State::Unknown),
+            state: Some(MessageState::Unknown),
             ..all()
         },
         &[],

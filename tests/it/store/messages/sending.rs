@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leadhost::domain::connection::Pause;
 use leadhost::domain::delivery::ItemStatus;
-use leadhost::domain::message::State;
+use leadhost::domain::message::MessageState;
 use leadhost::domain::row::Entity;
 use leadhost::store::*;
 use serde_json::{Value, json};
@@ -64,12 +64,12 @@ pub async fn only_the_holder_of_a_send_may_begin_and_settle_it(world: &World) {
     let held = claim_send(world).await;
     stale(begin(world, &lost).await);
     stale(settle_send(world, new.message, lost.lease.0, later(world, 1)).await);
-    assert_eq!(state_of(&begin(world, &held).await), State::Sending);
+    assert_eq!(state_of(&begin(world, &held).await), MessageState::Sending);
     stale(begin(world, &held).await);
     let row = message_row(world, new.message).await;
     assert_eq!(row["metadata"]["status"], "sending");
     let settled = settle_send(world, new.message, held.lease.0, later(world, 1)).await;
-    assert_eq!(state_of(&settled), State::Waiting);
+    assert_eq!(state_of(&settled), MessageState::Waiting);
     stale(settle_send(world, new.message, held.lease.0, later(world, 1)).await);
     let nobody = SendStart {
         workspace: world.workspace,
@@ -87,11 +87,11 @@ pub async fn an_accepted_message_begins_its_conversation(world: &World) {
     let outcome = SendOutcome::Accepted {
         external_ids: vec!["w1".to_owned(), "g1".to_owned()],
         recipient_id: Some("5511987654321".to_owned()),
-        progress: at(State::Accepted, accepted_at),
+        progress: at(MessageState::Accepted, accepted_at),
         word: None,
     };
     let written = settle_send(world, new.message, 0, outcome).await;
-    assert_eq!(state_of(&written), State::Accepted);
+    assert_eq!(state_of(&written), MessageState::Accepted);
     let metadata = &message_row(world, new.message).await["metadata"];
     let expect = json!({
         "status": "accepted", "acceptedAt": accepted_at, "externalIds": ["g1", "w1"],
@@ -121,7 +121,7 @@ pub async fn a_contact_is_also_found_by_the_channels_name_for_it(world: &World) 
     let outcome = SendOutcome::Accepted {
         external_ids: vec!["w1".to_owned()],
         recipient_id: Some("551134567890".to_owned()),
-        progress: at(State::Accepted, world.now()),
+        progress: at(MessageState::Accepted, world.now()),
         word: None,
     };
     settle_send(world, new.message, 0, outcome).await;
@@ -140,7 +140,7 @@ pub async fn a_contact_is_also_found_by_the_channels_name_for_it(world: &World) 
     let outcome = SendOutcome::Accepted {
         external_ids: vec!["w3".to_owned()],
         recipient_id: Some("551135550001".to_owned()),
-        progress: at(State::Accepted, world.now()),
+        progress: at(MessageState::Accepted, world.now()),
         word: None,
     };
     settle_send(world, new.message, 0, outcome).await;
@@ -153,7 +153,7 @@ pub async fn the_providers_own_word_is_kept_next_to_the_state(world: &World) {
     let outcome = SendOutcome::Accepted {
         external_ids: vec!["w1".to_owned()],
         recipient_id: None,
-        progress: at(State::Accepted, world.now()),
+        progress: at(MessageState::Accepted, world.now()),
         word: Some("held".to_owned()),
     };
     settle_send(world, new.message, 0, outcome).await;
@@ -161,7 +161,7 @@ pub async fn the_providers_own_word_is_kept_next_to_the_state(world: &World) {
     assert_eq!(metadata["status"], "accepted");
     assert_eq!(metadata["channelStatus"], "held");
     world
-        .item(status(world, "w1", at(State::Read, world.now())))
+        .item(status(world, "w1", at(MessageState::Read, world.now())))
         .await;
     let metadata = message_row(world, new.message).await["metadata"].clone();
     assert_eq!(metadata["status"], "read");
@@ -179,7 +179,7 @@ pub async fn a_refused_message_failed_and_is_in_the_report(world: &World) {
     let new = store(world, urgent(world, PHONE)).await;
     let refused = SendOutcome::Refused(error("131026", Category::Recipient));
     let written = settle_send(world, new.message, 0, refused).await;
-    assert_eq!(state_of(&written), State::Failed);
+    assert_eq!(state_of(&written), MessageState::Failed);
     let metadata = message_row(world, new.message).await["metadata"].clone();
     assert_eq!(metadata["failedAt"], json!(world.now()));
     assert_eq!(metadata["errors"][0]["code"], "131026");
@@ -247,7 +247,7 @@ pub async fn a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operat
 ) {
     let new = store(world, urgent(world, PHONE)).await;
     let written = settle_send(world, new.message, 0, unknown()).await;
-    assert_eq!(state_of(&written), State::Unknown);
+    assert_eq!(state_of(&written), MessageState::Unknown);
     world.advance(7 * 86_400).await;
     assert!(world.claim(10).await.is_empty());
     let backlog = world.store.backlog().await.unwrap();
@@ -256,7 +256,7 @@ pub async fn a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operat
     let again = Verdict::SendAgain { until };
     assert_eq!(
         state_of(&resolve(world, new.message, again).await),
-        State::Waiting
+        MessageState::Waiting
     );
     let held = claim_send(world).await;
     assert_eq!(held.until, until);
@@ -265,7 +265,7 @@ pub async fn a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operat
     assert!(matches!(stale, Written::Stale), "it is under way");
     settle_send(world, new.message, held.lease.0, unknown()).await;
     let given_up = resolve(world, new.message, Verdict::GiveUp).await;
-    assert_eq!(state_of(&given_up), State::Failed);
+    assert_eq!(state_of(&given_up), MessageState::Failed);
     let stale = resolve(world, new.message, again).await;
     assert!(matches!(stale, Written::Stale), "it is over");
 }
@@ -281,7 +281,7 @@ pub async fn a_message_that_is_given_up_failed_and_is_in_the_report(world: &Worl
     world.advance(5).await;
     for new in [&unclear, &waiting] {
         let written = resolve(world, new.message, Verdict::GiveUp).await;
-        assert_eq!(state_of(&written), State::Failed);
+        assert_eq!(state_of(&written), MessageState::Failed);
         let metadata = message_row(world, new.message).await["metadata"].clone();
         assert_eq!(metadata["failedAt"], json!(world.now()));
         assert_eq!(metadata["errors"][0]["code"], "given-up");
@@ -306,7 +306,12 @@ pub async fn a_message_that_is_given_up_failed_and_is_in_the_report(world: &Worl
 }
 
 pub async fn a_status_settles_an_unknown_outcome(world: &World) {
-    for state in [State::Accepted, State::Sent, State::Delivered, State::Read] {
+    for state in [
+        MessageState::Accepted,
+        MessageState::Sent,
+        MessageState::Delivered,
+        MessageState::Read,
+    ] {
         let to = format!("+551198765{:04}", 1_000 + state as usize);
         let new = store(world, urgent(world, &to)).await;
         settle_send(world, new.message, 0, unknown()).await;
@@ -343,7 +348,7 @@ pub async fn a_message_that_has_a_status_is_never_sent_again(world: &World) {
             world,
             "w1",
             Some(new.message),
-            at(State::Sent, world.now()),
+            at(MessageState::Sent, world.now()),
         ))
         .await;
     world.advance(10).await;
@@ -355,11 +360,11 @@ pub async fn a_message_that_has_a_status_is_never_sent_again(world: &World) {
             world,
             "w2",
             Some(new.message),
-            at(State::Sent, world.now()),
+            at(MessageState::Sent, world.now()),
         ))
         .await;
     let written = settle_send(world, new.message, 0, later(world, 1)).await;
-    assert_eq!(state_of(&written), State::Sent);
+    assert_eq!(state_of(&written), MessageState::Sent);
     world.advance(10).await;
     assert!(world.claim(10).await.is_empty());
     let conversation = conversation_row(world, new.conversation).await;
@@ -374,10 +379,10 @@ pub async fn a_sender_that_dies_in_the_middle_leaves_an_unknown_outcome(world: &
     assert!(held.was_sending);
     assert!(matches!(begin(world, &held).await, Written::Stale));
     let written = settle_send(world, new.message, held.lease.0, unknown()).await;
-    assert_eq!(state_of(&written), State::Unknown);
+    assert_eq!(state_of(&written), MessageState::Unknown);
     // Its holder was only slow: an acceptance by the channel counts, even if it is reported late.
     let late = settle_send(world, new.message, 0, accepted(world, "w1")).await;
-    assert_eq!(state_of(&late), State::Accepted);
+    assert_eq!(state_of(&late), MessageState::Accepted);
     assert_eq!(world.store.backlog().await.unwrap().unknown, 0);
     // The same for a message that a worker had begun and whose claim was then taken over.
     store(world, notification(world, "+5511987650001")).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::message::State;
+use leadhost::domain::message::MessageState;
 use leadhost::domain::row::Entity;
 use leadhost::limits;
 use leadhost::store::*;
@@ -21,7 +21,10 @@ pub async fn each_state_has_its_time_and_read_is_delivered(world: &World) {
     let start = world.now();
     let time = |seconds| start.plus_seconds(seconds);
     world.advance(60).await;
-    for progress in [at(State::Read, time(9)), at(State::Sent, time(3))] {
+    for progress in [
+        at(MessageState::Read, time(9)),
+        at(MessageState::Sent, time(3)),
+    ] {
         let item = world.item(status(world, "w1", progress)).await;
         assert_eq!(item.status, ItemStatus::Updated);
         assert_eq!(item.external_id.as_deref(), Some("w1"));
@@ -34,7 +37,7 @@ pub async fn each_state_has_its_time_and_read_is_delivered(world: &World) {
     assert_eq!(row["delivered_at"], json!(time(9)));
     assert_eq!(row["read_at"], json!(time(9)));
     world
-        .item(status(world, "w1", at(State::Delivered, time(5))))
+        .item(status(world, "w1", at(MessageState::Delivered, time(5))))
         .await;
     let row = message_row(world, new.message).await;
     assert_eq!(row["delivered_at"], json!(time(5)));
@@ -43,12 +46,12 @@ pub async fn each_state_has_its_time_and_read_is_delivered(world: &World) {
 
 pub async fn a_status_without_news_changes_no_row(world: &World) {
     let new = out(world, "w1").await;
-    let told = || status(world, "w1", at(State::Delivered, START));
+    let told = || status(world, "w1", at(MessageState::Delivered, START));
     let later = || {
         status(
             world,
             "w1",
-            at(State::Delivered, START.plus(Duration::from_secs(5))),
+            at(MessageState::Delivered, START.plus(Duration::from_secs(5))),
         )
     };
     let wrong = failed(world, "131026", Category::Recipient);
@@ -96,7 +99,7 @@ async fn story(world: &World, to: &str, order: &[usize], by_own_id: bool) -> Vec
                 let outcome = SendOutcome::Accepted {
                     external_ids: vec![external.clone()],
                     recipient_id: Some("5511987654321".to_owned()),
-                    progress: at(State::Accepted, start.plus(Duration::from_secs(2))),
+                    progress: at(MessageState::Accepted, start.plus(Duration::from_secs(2))),
                     word: None,
                 };
                 let written = settle_send(world, new.message, 0, outcome).await;
@@ -104,12 +107,18 @@ async fn story(world: &World, to: &str, order: &[usize], by_own_id: bool) -> Vec
             }
             1 => drop(
                 world
-                    .item(told(at(State::Sent, start.plus(Duration::from_secs(1)))))
+                    .item(told(at(
+                        MessageState::Sent,
+                        start.plus(Duration::from_secs(1)),
+                    )))
                     .await,
             ),
             2 => drop(
                 world
-                    .item(told(at(State::Read, start.plus(Duration::from_secs(3)))))
+                    .item(told(at(
+                        MessageState::Read,
+                        start.plus(Duration::from_secs(3)),
+                    )))
                     .await,
             ),
             _ => drop(world.item(told(opts_out.clone())).await),
@@ -180,7 +189,7 @@ pub async fn the_answer_and_a_status_meet_in_one_commit(world: &World) {
         let to = format!("+55119876{:05}", 40_000 + number);
         let new = store(world, urgent(world, &to)).await;
         let answer = sent(line(world), new.message, 0, accepted(world, &external));
-        let told = status(world, &external, at(State::Delivered, world.now()));
+        let told = status(world, &external, at(MessageState::Delivered, world.now()));
         let mut writes = vec![answer, world.accept(vec![told])];
         if status_first {
             writes.reverse();
@@ -270,7 +279,7 @@ pub async fn an_id_of_another_instance_is_not_ours(world: &World) {
         world,
         "w1",
         Some(other.message),
-        at(State::Read, world.now()),
+        at(MessageState::Read, world.now()),
     );
     let item = world.item(told).await;
     assert_eq!(
@@ -289,7 +298,7 @@ pub async fn an_id_of_another_instance_is_not_ours(world: &World) {
             accepted(world, "w1"),
         )])
         .await;
-    assert_eq!(state_of(&written[0]), State::Accepted);
+    assert_eq!(state_of(&written[0]), MessageState::Accepted);
 }
 
 pub async fn two_ids_are_one_message(world: &World) {
@@ -297,21 +306,30 @@ pub async fn two_ids_are_one_message(world: &World) {
     let outcome = SendOutcome::Accepted {
         external_ids: vec!["w1".to_owned(), "g1".to_owned()],
         recipient_id: None,
-        progress: at(State::Accepted, world.now()),
+        progress: at(MessageState::Accepted, world.now()),
         word: None,
     };
     settle_send(world, new.message, 0, outcome).await;
     world
-        .item(status(world, "g1", at(State::Sent, world.now())))
+        .item(status(world, "g1", at(MessageState::Sent, world.now())))
         .await;
     world
-        .item(status(world, "w1", at(State::Delivered, world.now())))
+        .item(status(
+            world,
+            "w1",
+            at(MessageState::Delivered, world.now()),
+        ))
         .await;
     // A third id that arrives with our own id.
-    let third = status_of(world, "x1", Some(new.message), at(State::Read, world.now()));
+    let third = status_of(
+        world,
+        "x1",
+        Some(new.message),
+        at(MessageState::Read, world.now()),
+    );
     world.item(third).await;
     let again = world
-        .item(status(world, "x1", at(State::Read, world.now())))
+        .item(status(world, "x1", at(MessageState::Read, world.now())))
         .await;
     assert_eq!(again.status, ItemStatus::Duplicate);
     let row = message_row(world, new.message).await;
@@ -338,8 +356,16 @@ pub async fn a_webhook_of_a_thousand_events_is_one_commit(world: &World) {
     let mut events = Vec::new();
     for id in &messages {
         let external = format!("w-{id}");
-        events.push(status(world, &external, at(State::Delivered, world.now())));
-        events.push(status(world, &external, at(State::Read, world.now())));
+        events.push(status(
+            world,
+            &external,
+            at(MessageState::Delivered, world.now()),
+        ));
+        events.push(status(
+            world,
+            &external,
+            at(MessageState::Read, world.now()),
+        ));
     }
     let outcome = world.commit_one(world.accept(events)).await;
     assert_eq!(outcome.items.len(), 1_000);
@@ -356,7 +382,7 @@ pub async fn a_webhook_of_a_thousand_events_is_one_commit(world: &World) {
 
 pub async fn statuses_of_unknown_messages_are_forgotten_and_the_report_is_not(world: &World) {
     world
-        .item(status(world, "w1", at(State::Read, world.now())))
+        .item(status(world, "w1", at(MessageState::Read, world.now())))
         .await;
     let wrong = failed(world, "131026", Category::Recipient);
     world.item(status(world, "w2", wrong.clone())).await;
@@ -380,7 +406,7 @@ pub async fn statuses_of_unknown_messages_are_forgotten_and_the_report_is_not(wo
     world.advance(100 * 86_400).await;
     sweep().await;
     world
-        .item(status(world, "w1", at(State::Read, START)))
+        .item(status(world, "w1", at(MessageState::Read, START)))
         .await;
     let row = message_row(world, new.message).await;
     assert_eq!(row["metadata"]["status"], "read");

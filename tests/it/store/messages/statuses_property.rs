@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use leadhost::domain::message::State;
+use leadhost::domain::message::MessageState;
 use leadhost::domain::row::Entity;
 use leadhost::store::*;
 use leadhost_tests::On;
@@ -52,13 +52,13 @@ fn said(message: usize, number: usize) -> Progress {
         Progress::failed(time, error)
     };
     match number % 7 {
-        0 => at(State::Accepted, time),
-        1 => at(State::Sent, time),
-        2 => at(State::Delivered, time),
-        3 if message.is_multiple_of(2) => at(State::Read, time),
+        0 => at(MessageState::Accepted, time),
+        1 => at(MessageState::Sent, time),
+        2 => at(MessageState::Delivered, time),
+        3 if message.is_multiple_of(2) => at(MessageState::Read, time),
         4 if message.is_multiple_of(3) => wrong("131026", Category::Recipient),
         5 if message.is_multiple_of(9) => wrong("131050", Category::OptOut),
-        _ => at(State::Sent, time),
+        _ => at(MessageState::Sent, time),
     }
 }
 

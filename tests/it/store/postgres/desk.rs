@@ -11,7 +11,7 @@ use leadhost::clock::{Clock as _, SystemClock};
 use leadhost::domain::deal::{Stage, Status};
 use leadhost::domain::id::{ContactId, ConversationId, DealId};
 use leadhost::domain::lead::Action;
-use leadhost::domain::message::State;
+use leadhost::domain::message::MessageState;
 use leadhost::domain::row::Entity;
 use leadhost::domain::ticket::{self, TicketView};
 use leadhost::store::*;
@@ -101,7 +101,7 @@ async fn unanswered(world: &World, round: usize) -> Vec<(ConversationId, Contact
         let outcome = SendOutcome::Accepted {
             external_ids: vec![external(round, number)],
             recipient_id: None,
-            progress: messages::at(State::Accepted, long_ago),
+            progress: messages::at(MessageState::Accepted, long_ago),
             word: None,
         };
         let settled = sent(line(world), new.message, 0, outcome);

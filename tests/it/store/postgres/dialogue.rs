@@ -9,7 +9,7 @@ use std::time::Duration;
 use leadhost::clock::{Clock as _, SystemClock};
 use leadhost::domain::channel::Category;
 use leadhost::domain::id::{MessageId, PartnerId};
-use leadhost::domain::message::{Progress, State};
+use leadhost::domain::message::{MessageState, Progress};
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
 use leadhost::store::*;
@@ -73,7 +73,7 @@ fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Ve
                 let outcome = SendOutcome::Accepted {
                     external_ids: vec![external(round, number)],
                     recipient_id: None,
-                    progress: at(State::Accepted, time(0)),
+                    progress: at(MessageState::Accepted, time(0)),
                     word: None,
                 };
                 sent(line(world), *id, 0, outcome)
@@ -84,7 +84,7 @@ fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Ve
             (0..MESSAGES)
                 .map(|number| {
                     let id = external(round, number);
-                    status(world, &id, at(State::Read, time(30)))
+                    status(world, &id, at(MessageState::Read, time(30)))
                 })
                 .collect(),
         )],
@@ -97,7 +97,7 @@ fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Ve
                 let said = if number % 3 == 0 {
                     Progress::failed(time(20), error("131026", Category::Recipient))
                 } else {
-                    at(State::Delivered, time(20))
+                    at(MessageState::Delivered, time(20))
                 };
                 let name = external(round, number);
                 webhook(vec![status_of(world, &name, Some(*id), said)])

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use leadhost::clock::{Clock as _, SystemClock};
-use leadhost::domain::analytics::{Counts, Key, MetricSet, Slot, add};
+use leadhost::domain::analytics::{CountKey, Counts, MetricSet, TimeSlot, add};
 use leadhost::domain::id::AgentId;
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
@@ -76,13 +76,13 @@ async fn fill(host: &dyn Store) -> Result<(), StoreError> {
 }
 
 /// The counts by key, from the cube or from slots.
-async fn counted(world: &World, of_cube: bool) -> BTreeMap<Key, Counts> {
+async fn counted(world: &World, of_cube: bool) -> BTreeMap<CountKey, Counts> {
     let zone = Zone::named(zone::DEFAULT).expect("a zone");
     let today = zone.day_of(SystemClock.now());
     let days = (today.plus(-3), today.plus(3));
     let all = Slots {
-        from: Slot::from(zone.start_of(days.0)),
-        to: Slot::from(zone.start_of(days.1)),
+        from: TimeSlot::from(zone.start_of(days.0)),
+        to: TimeSlot::from(zone.start_of(days.1)),
     };
     let query = CellQuery {
         set: SET,
@@ -95,8 +95,8 @@ async fn counted(world: &World, of_cube: bool) -> BTreeMap<Key, Counts> {
     let found = world.store.rollup_cells(&world.scope, &query).await;
     let found = found.expect("it reads");
     assert_eq!(found.of_cube, of_cube);
-    let keys: BTreeMap<i64, Key> = found.keys.into_iter().collect();
-    let mut sums = BTreeMap::<Key, Counts>::new();
+    let keys: BTreeMap<i64, CountKey> = found.keys.into_iter().collect();
+    let mut sums = BTreeMap::<CountKey, Counts>::new();
     for cell in found.cells {
         assert!(cell.day < days.1 && cell.day >= days.0, "{cell:?}");
         add(
@@ -109,14 +109,14 @@ async fn counted(world: &World, of_cube: bool) -> BTreeMap<Key, Counts> {
 }
 
 /// The same from the export.
-async fn expected(world: &World) -> BTreeMap<Key, Counts> {
-    let mut sums = BTreeMap::<Key, Counts>::new();
+async fn expected(world: &World) -> BTreeMap<CountKey, Counts> {
+    let mut sums = BTreeMap::<CountKey, Counts>::new();
     for row in rows(world, Entity::Conversations).await {
         let has = |field: &str| i64::from(!row[field].is_null());
         if has("first_message_at") == 0 {
             continue;
         }
-        let key = Key {
+        let key = CountKey {
             agent_type: row["agent_type"].as_str().map(str::to_owned),
             agent: row["agent_id"].as_i64().map(AgentId),
             source: row["source"].as_str().map(str::to_owned),
@@ -381,8 +381,8 @@ async fn rows_of_another_workspace_are_not_counted() {
         buckets: vec![(
             Day(0),
             Slots {
-                from: Slot::containing(world.now().minus(Duration::from_hours(24))),
-                to: Slot::containing(world.now().plus(Duration::from_hours(24))),
+                from: TimeSlot::containing(world.now().minus(Duration::from_hours(24))),
+                to: TimeSlot::containing(world.now().plus(Duration::from_hours(24))),
             },
         )],
     };

@@ -117,7 +117,7 @@ async fn statuses_cost_as_many_round_trips_however_many_they_are() {
                 let time = world
                     .now()
                     .plus_seconds(10 - i64::try_from(number).unwrap());
-                let said = messages::at(leadhost::domain::message::State::Read, time);
+                let said = messages::at(leadhost::domain::message::MessageState::Read, time);
                 messages::status(&world, &format!("{messages}-{message}"), said)
             };
             vec![world.accept((0..messages).map(said).collect())]

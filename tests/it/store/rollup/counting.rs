@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leadhost::domain::analytics::{Granularity, Key, MetricSet, add};
+use leadhost::domain::analytics::{CountKey, Granularity, MetricSet, add};
 use leadhost::domain::id::AgentId;
 use leadhost::domain::lead::Action;
 use leadhost::domain::ticket::Status;
@@ -73,7 +73,7 @@ pub async fn the_agent_and_the_source_of_a_conversation_may_change(world: &World
         is_right(world).await;
     }
     let unknown = table(&cells(world, TALKS, zone::DEFAULT, "none").await);
-    assert!(unknown.keys().any(|(_, key)| *key == Key::default()));
+    assert!(unknown.keys().any(|(_, key)| *key == CountKey::default()));
     // Also its beginning: it moves to another day.
     let began = match world.on {
         leadhost_tests::On::Sqlite => "first_message_at = 1750600000000000".to_owned(),
@@ -223,7 +223,7 @@ pub async fn tickets_count_where_they_opened(world: &World) {
     days.sort_unstable();
     let table = table(&cells);
     assert_eq!(table.keys().map(|(day, _)| *day).collect::<Vec<_>>(), days);
-    let key = Key {
+    let key = CountKey {
         agent_type: Some("ai".to_owned()),
         agent: Some(world.first_agent),
         source: Some("crm".to_owned()),
@@ -314,7 +314,7 @@ pub async fn days_and_the_slots_at_their_edges_are_read_together(world: &World) 
     let rules = Zone::named(zone::DEFAULT).expect("a zone");
     let first = rules.day_of(START);
     // From noon of the first day, one whole day, and the morning of the third.
-    let noon = |day: Day| Slot::from(rules.start_of(day).plus(Duration::from_hours(12)));
+    let noon = |day: Day| TimeSlot::from(rules.start_of(day).plus(Duration::from_hours(12)));
     let edges = vec![
         (
             first,
@@ -367,8 +367,8 @@ pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
         buckets: vec![(
             Day(0),
             Slots {
-                from: Slot(0),
-                to: Slot::containing(world.now().plus(Duration::from_hours(24))),
+                from: TimeSlot(0),
+                to: TimeSlot::containing(world.now().plus(Duration::from_hours(24))),
             },
         )],
     };

@@ -9,10 +9,12 @@ pub mod removals;
 
 use std::collections::BTreeMap;
 
-use leadhost::domain::analytics::{Counts, Granularity, Key, Measured, MetricSet, Slot, add};
+use leadhost::domain::analytics::{
+    CountKey, Counts, Granularity, Measured, MetricSet, TimeSlot, add,
+};
 use leadhost::domain::contact;
 use leadhost::domain::id::ConversationId;
-use leadhost::domain::message::State;
+use leadhost::domain::message::MessageState;
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::{self, Micros};
 use leadhost::domain::zone::{self, Day, Zone};
@@ -27,7 +29,7 @@ pub const ZONES: [&str; 3] = [zone::DEFAULT, "Australia/Lord_Howe", "Asia/Kathma
 
 pub const TALKS: MetricSet = MetricSet::Conversations;
 
-pub type Table = BTreeMap<(Day, Key), Counts>;
+pub type Table = BTreeMap<(Day, CountKey), Counts>;
 
 /// Begins a conversation with a message to this number.
 pub async fn talk(world: &World, to: &str) -> ConversationId {
@@ -35,7 +37,7 @@ pub async fn talk(world: &World, to: &str) -> ConversationId {
     let taken = SendOutcome::Accepted {
         external_ids: vec![format!("to-{}", new.message)],
         recipient_id: Some(to.trim_start_matches('+').to_owned()),
-        progress: at(State::Accepted, world.now()),
+        progress: at(MessageState::Accepted, world.now()),
         word: None,
     };
     settle_send(world, new.message, 0, taken).await;
@@ -182,8 +184,8 @@ fn days() -> (Day, Day) {
 
 fn bucket(rules: &Zone, from: Day, to: Day) -> Slots {
     Slots {
-        from: Slot::from(rules.start_of(from)),
-        to: Slot::from(rules.start_of(to)),
+        from: TimeSlot::from(rules.start_of(from)),
+        to: TimeSlot::from(rules.start_of(to)),
     }
 }
 
@@ -212,7 +214,7 @@ pub async fn asked(world: &World, scope: &Scope, query: &CellQuery<'_>) -> Cells
 }
 
 pub fn table(cells: &Cells) -> Table {
-    let keys: BTreeMap<i64, &Key> = cells
+    let keys: BTreeMap<i64, &CountKey> = cells
         .keys
         .iter()
         .map(|(number, key)| (*number, key))
@@ -250,7 +252,7 @@ pub async fn counted_anew(world: &World, zone: &str) -> Table {
             continue;
         }
         let text = |name: &str| row[name].as_str().map(str::to_owned);
-        let key = Key::new(text("agent_type"), row["agent_id"].as_i64(), text("source"));
+        let key = CountKey::new(text("agent_type"), row["agent_id"].as_i64(), text("source"));
         let met = [
             true,
             time_of(&row, "answered_at").is_some(),

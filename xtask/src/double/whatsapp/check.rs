@@ -130,7 +130,7 @@ pub fn template(found: Option<&Value>, read: &Read, body: &Value) -> Result<(), 
     text_part(
         "body",
         text_of(declared, "BODY"),
-        &of(&given, "body"),
+        &component_parameters(&given, "body"),
         named,
     )?;
     buttons(declared, &given)
@@ -223,7 +223,7 @@ fn media(object: &Value, kind: &str) -> Result<(), Refusal> {
 }
 
 fn header(declared: &[Value], given: &[Value], named: bool) -> Result<(), Refusal> {
-    let given = of(given, "header");
+    let given = component_parameters(given, "header");
     let Some(declared) = declared.iter().find(|part| part["type"] == "HEADER") else {
         return text_part("header", "", &given, named);
     };
@@ -374,7 +374,7 @@ fn is(component: &Value, kind: &str) -> bool {
 }
 
 /// The parameters of the component of this kind; none if it is missing.
-fn of(given: &[Value], kind: &str) -> Vec<Value> {
+fn component_parameters(given: &[Value], kind: &str) -> Vec<Value> {
     let found = given.iter().find(|component| is(component, kind));
     found.map(parameters).unwrap_or_default()
 }

@@ -7,14 +7,16 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::{flag, read_json};
-use crate::admin_api::apply::{ApplyReport, ChangeView, FileProblem, NewKey, RefusedFile};
+use crate::admin_api::apply::{
+    ApplyReport, ChangeView, ChangedConnectionView, FileProblem, NewKey, RefusedFile,
+};
 use crate::domain::exchange::Problem;
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline;
-use crate::pipeline::apply::{ApplyError, MadeKey, Report};
+use crate::pipeline::apply::{ApplyError, ChangedConnection, MadeKey, Report};
 use crate::store::AppliedChange;
 
 /// # Errors
@@ -42,6 +44,7 @@ fn shown(report: Report) -> ApplyReport {
         workspace,
         workspace_id,
         changes,
+        changed_connections,
         connections,
         instances,
         channels,
@@ -56,6 +59,7 @@ fn shown(report: Report) -> ApplyReport {
         workspace,
         workspace_id,
         changes: changes.into_iter().map(Into::into).collect(),
+        changed_connections: changed_connections.into_iter().map(Into::into).collect(),
         connections,
         instances,
         channels,
@@ -71,6 +75,23 @@ impl From<AppliedChange> for ChangeView {
     fn from(change: AppliedChange) -> Self {
         let AppliedChange { kind, name, what } = change;
         Self { kind, name, what }
+    }
+}
+
+impl From<ChangedConnection> for ChangedConnectionView {
+    fn from(changed: ChangedConnection) -> Self {
+        let ChangedConnection {
+            kind,
+            name,
+            fields,
+            removed_secrets,
+        } = changed;
+        Self {
+            kind,
+            name,
+            fields: fields.into_iter().map(str::to_owned).collect(),
+            removed_secrets,
+        }
     }
 }
 

@@ -38,6 +38,20 @@ impl Instance {
             None => Ok(None),
         }
     }
+
+    /// Returns its channel.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Conflict`] if it has no adapter.
+    pub fn channel(&self) -> Result<&Connection, ApiError> {
+        self.channel.as_ref().ok_or_else(|| {
+            ApiError::conflict(format!(
+                "Instance `{}` has no adapter: it sends nothing. Give it one in its workspace's file.",
+                self.agent.name
+            ))
+        })
+    }
 }
 
 /// Returns all instances, by workspace and number.
@@ -86,21 +100,6 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Instance, ApiError> {
     only("instance", text, named)
 }
 
-/// Finds the channel of the instance that an operator names.
-///
-/// # Errors
-///
-/// Those of [`find`], and an error if the instance has no adapter.
-pub async fn channel(store: &dyn Store, text: &str) -> Result<Connection, ApiError> {
-    let instance = find(store, text).await?;
-    instance.channel.ok_or_else(|| {
-        ApiError::conflict(format!(
-            "Instance `{}` has no adapter: it sends nothing. Give it one in its workspace's file.",
-            instance.agent.name
-        ))
-    })
-}
-
 /// Returns an instance as operators see it, with the state of its template list.
 fn shown(instance: Instance, templates: Option<Templates>) -> InstanceView {
     let Instance {
@@ -133,7 +132,8 @@ fn shown(instance: Instance, templates: Option<Templates>) -> InstanceView {
     }
 }
 
-fn summary(list: &TemplateList, whole: bool) -> Templates {
+/// Returns the state of a template list, without the templates.
+fn summary(list: &TemplateList) -> Templates {
     let approved = list.templates.iter().filter(|one| one.is_approved());
     Templates {
         count: list.templates.len(),
@@ -141,7 +141,7 @@ fn summary(list: &TemplateList, whole: bool) -> Templates {
         synced_at: list.synced_at,
         error: list.error.clone(),
         unlisted: list.is_unlisted,
-        list: whole.then(|| list.templates.clone()),
+        list: None,
     }
 }
 
@@ -155,7 +155,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut instances = Vec::new();
     for instance in all(store).await? {
         let templates = instance.templates(store).await?;
-        let templates = templates.map(|list| summary(&list, false));
+        let templates = templates.map(|list| summary(&list));
         instances.push(shown(instance, templates));
     }
     reply::json(StatusCode::OK, &Instances { instances })
@@ -170,15 +170,14 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
     let store = &*call.http.core.store;
     let instance = find(store, which).await?;
     let templates = instance.templates(store).await?;
-    let templates = templates.map(|list| summary(&list, true));
+    let templates = templates.map(|list| {
+        let summary = summary(&list);
+        Templates {
+            list: Some(list.templates),
+            ..summary
+        }
+    });
     reply::json(StatusCode::OK, &shown(instance, templates))
-}
-
-fn paused(channel: &Connection, paused: bool) -> Result<InstancePaused, ApiError> {
-    let id = channel
-        .agent
-        .ok_or_else(|| ApiError::internal("a channel without an instance"))?;
-    Ok(InstancePaused { id, paused })
 }
 
 /// `POST /admin/v1/instances/{number or name}/pause`: stops its sending. Messages from partners
@@ -190,10 +189,14 @@ fn paused(channel: &Connection, paused: bool) -> Result<InstancePaused, ApiError
 /// fails.
 pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
     let request: PauseRequest = read_json(call, body).await?;
-    let channel = channel(&*call.http.core.store, which).await?;
+    let instance = find(&*call.http.core.store, which).await?;
     let pause = requested(request, call.http.core.clock.now());
-    set_pause(call, &channel, Some(&pause)).await?;
-    reply::json(StatusCode::OK, &paused(&channel, true)?)
+    set_pause(call, instance.channel()?, Some(&pause)).await?;
+    let answer = InstancePaused {
+        id: instance.agent.id,
+        paused: true,
+    };
+    reply::json(StatusCode::OK, &answer)
 }
 
 /// `POST /admin/v1/instances/{number or name}/resume`: sends its messages again, the waiting
@@ -203,9 +206,13 @@ pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, 
 ///
 /// The name matches no instance with an adapter or several, or the store fails.
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
-    let channel = channel(&*call.http.core.store, which).await?;
-    set_pause(call, &channel, None).await?;
-    reply::json(StatusCode::OK, &paused(&channel, false)?)
+    let instance = find(&*call.http.core.store, which).await?;
+    set_pause(call, instance.channel()?, None).await?;
+    let answer = InstancePaused {
+        id: instance.agent.id,
+        paused: false,
+    };
+    reply::json(StatusCode::OK, &answer)
 }
 
 /// `POST /admin/v1/instances/{number or name}/sync-templates`: reads the templates from its
@@ -216,7 +223,8 @@ pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
 /// The name matches no instance with an adapter or several, the provider does not list its
 /// templates, or the store fails.
 pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
-    let channel = channel(&*call.http.core.store, which).await?;
+    let instance = find(&*call.http.core.store, which).await?;
+    let channel = instance.channel()?;
     let live = call.http.pipeline.connections.get(&channel.id).await;
     let live = live.map_err(ApiError::internal)?.ok_or_else(|| {
         ApiError::NotFound(format!("Instance `{}` no longer exists.", channel.name))
@@ -233,5 +241,5 @@ pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<Reply, ApiEr
             channel.name
         )));
     }
-    reply::json(StatusCode::OK, &summary(&list, false))
+    reply::json(StatusCode::OK, &summary(&list))
 }

@@ -24,6 +24,7 @@ use hyper::header::HOST;
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
+use crate::domain::time::{self, Micros};
 use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
 use crate::http::call::Call;
@@ -199,13 +200,10 @@ async fn read_json<T: DeserializeOwned>(call: &Call<'_>, body: Unread) -> Result
     })
 }
 
-/// The rows of a page if the request gives no `limit`.
-const PAGE: u32 = 50;
-
 /// Reads the `limit` of a paged list.
 fn page_limit(query: &Query<'_>) -> Result<u32, ApiError> {
     let Some(text) = query.filled(&["limit"]) else {
-        return Ok(PAGE);
+        return Ok(limits::ROWS_PER_PAGE);
     };
     let limit: u32 = text
         .parse()
@@ -217,6 +215,19 @@ fn page_limit(query: &Query<'_>) -> Result<u32, ApiError> {
 /// the last.
 fn last_of_full<T>(rows: &[T], limit: u32) -> Option<&T> {
     rows.last().filter(|_| rows.len() >= limit as usize)
+}
+
+/// Reads a time of the query.
+fn moment(query: &Query<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
+    let Some(text) = query.filled(&[name]) else {
+        return Ok(None);
+    };
+    let moment = time::parse(text).ok_or_else(|| {
+        ApiError::BadRequest(format!(
+            "`{name}={text}` is not a time: write 2026-01-31 or 2026-01-31T12:00:00Z."
+        ))
+    })?;
+    Ok(Some(moment))
 }
 
 /// Reads a boolean of the query. Absent means false.

@@ -6,7 +6,7 @@
 //! allocation.
 
 use super::query::{Dimension, Question};
-use crate::domain::analytics::{Counts, Key, add};
+use crate::domain::analytics::{CountKey, Counts, add};
 use crate::domain::id::AgentId;
 use crate::domain::zone::Day;
 use crate::store::{Cell, Cells};
@@ -97,7 +97,7 @@ fn groups(question: &Question, cells: &Cells) -> (Vec<Group>, OfKey) {
     (groups, OfKey::new(of_key))
 }
 
-fn group(group_by: &[Dimension], key: &Key) -> Group {
+fn group(group_by: &[Dimension], key: &CountKey) -> Group {
     let text = |text: &Option<String>| text.clone().map_or(Value::None, Value::Text);
     let value = |dimension: &Dimension| match dimension {
         Dimension::AgentType => text(&key.agent_type),
@@ -207,8 +207,8 @@ mod tests {
     use crate::domain::analytics::Granularity;
     use crate::store::RollupState;
 
-    fn key(kind: &str, agent: i64, source: &str) -> Key {
-        Key {
+    fn key(kind: &str, agent: i64, source: &str) -> CountKey {
+        CountKey {
             agent_type: (!kind.is_empty()).then(|| kind.to_owned()),
             agent: (agent != 0).then_some(AgentId(agent)),
             source: (!source.is_empty()).then(|| source.to_owned()),
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    fn told(granularity: Granularity, text: &str, cells: Cells) -> Vec<String> {
+    fn formatted(granularity: Granularity, text: &str, cells: Cells) -> Vec<String> {
         let question = read(granularity, text).expect("a question");
         let table = rows(&question, cells, 100).expect("few rows");
         let told = |row: &Row| {
@@ -272,7 +272,7 @@ mod tests {
         };
         let day = Granularity::Day;
         assert_eq!(
-            told(day, "", cells()),
+            formatted(day, "", cells()),
             [
                 "2029-12-31 : 8",
                 "2030-01-01 : 1",
@@ -281,15 +281,15 @@ mod tests {
             ]
         );
         assert_eq!(
-            told(Granularity::Week, "", cells()),
+            formatted(Granularity::Week, "", cells()),
             ["2029-12-31 : 79", "2030-01-28 : 32"]
         );
         assert_eq!(
-            told(Granularity::Month, "group_by=agent_id", cells()),
+            formatted(Granularity::Month, "group_by=agent_id", cells()),
             ["2029-12-01 -: 8", "2030-01-01 2: 71", "2030-02-01 10: 32"]
         );
         assert_eq!(
-            told(Granularity::Week, "group_by=source,agent_type", cells()),
+            formatted(Granularity::Week, "group_by=source,agent_type", cells()),
             [
                 "2029-12-31 -,-: 8",
                 "2029-12-31 -,ai: 64",
@@ -299,7 +299,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            told(
+            formatted(
                 Granularity::Month,
                 "agent_type=human&group_by=agent_id",
                 cells()
@@ -315,8 +315,8 @@ mod tests {
             ("2030-01-01", 42, 0),
             ("2030-01-02", 41, 1),
         ]);
-        assert_eq!(told(Granularity::Day, "", cells), ["2030-01-02 : 1"]);
-        assert_eq!(told(Granularity::Day, "", Cells::default()), [""; 0]);
+        assert_eq!(formatted(Granularity::Day, "", cells), ["2030-01-02 : 1"]);
+        assert_eq!(formatted(Granularity::Day, "", Cells::default()), [""; 0]);
     }
 
     #[test]

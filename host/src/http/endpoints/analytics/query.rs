@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::domain::analytics::{Granularity, Key, MetricSet, Slot, source};
+use crate::domain::analytics::{CountKey, Granularity, MetricSet, TimeSlot, source};
 use crate::domain::id::AgentId;
 use crate::domain::time::{self, Micros};
 use crate::domain::workspace::AgentKind;
@@ -17,7 +17,7 @@ use crate::limits;
 const DAYS_BACK: i32 = 30;
 
 /// The last quarter of an hour whose times can be written.
-const LAST: Slot = Slot(281_558_111);
+const LAST: TimeSlot = TimeSlot(281_558_111);
 
 /// A dimension by which an answer groups counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +46,9 @@ pub struct Question {
     pub granularity: Granularity,
     pub zone: Zone,
     /// Included.
-    pub from: Slot,
+    pub from: TimeSlot,
     /// Not included.
-    pub to: Slot,
+    pub to: TimeSlot,
     /// Each once, in the order of the request.
     pub group_by: Vec<Dimension>,
     pub filter: Filter,
@@ -132,7 +132,7 @@ impl Filter {
 
     /// Returns whether the counts of a key are selected. Internal agents are left out unless
     /// agents or their types are named.
-    pub fn takes(&self, key: &Key, internal: &[AgentId]) -> bool {
+    pub fn takes(&self, key: &CountKey, internal: &[AgentId]) -> bool {
         let names_agents = self.agent_types.is_some() || self.agents.is_some();
         let is_internal = key.agent.is_some_and(|agent| internal.contains(&agent));
         let of_kind = |wanted: &Vec<&'static str>| {
@@ -170,7 +170,7 @@ fn zone(query: &Query<'_>) -> Result<Zone, ApiError> {
 
 /// Returns the range in whole quarters of an hour: a row that began in one belongs to all of
 /// it.
-fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(Slot, Slot), ApiError> {
+fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(TimeSlot, TimeSlot), ApiError> {
     let given = bound(query, "from", zone, "30 days ago")?;
     let to = bound(query, "to", zone, "now")?;
     let from = given.unwrap_or_else(|| {
@@ -193,7 +193,10 @@ fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(Slot, Slot), Ap
             zone.name()
         )));
     }
-    Ok((Slot::containing(from).min(LAST), Slot::from(end).min(LAST)))
+    Ok((
+        TimeSlot::containing(from).min(LAST),
+        TimeSlot::from(end).min(LAST),
+    ))
 }
 
 fn first_day() -> Day {
@@ -437,12 +440,12 @@ pub mod tests {
 
     #[test]
     fn a_filter_takes_what_it_names() {
-        let key = |kind: &str, agent: i64, source: &str| Key {
+        let key = |kind: &str, agent: i64, source: &str| CountKey {
             agent_type: (!kind.is_empty()).then(|| kind.to_owned()),
             agent: (agent != 0).then_some(AgentId(agent)),
             source: (!source.is_empty()).then(|| source.to_owned()),
         };
-        let check = |text: &str, key: &Key, expect: bool| {
+        let check = |text: &str, key: &CountKey, expect: bool| {
             let question = read(Granularity::Day, text).expect("a question");
             let takes = question.filter.takes(key, &[AgentId(9)]);
             assert_eq!(takes, expect, "{text} {key:?}");

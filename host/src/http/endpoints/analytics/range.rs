@@ -2,7 +2,7 @@
 //! and, for a zone whose days are not kept, in the slots of each bucket.
 
 use super::query::Question;
-use crate::domain::analytics::{Granularity, Slot};
+use crate::domain::analytics::{Granularity, TimeSlot};
 use crate::domain::time::Micros;
 use crate::domain::zone::{self, Day, Zone};
 use crate::limits;
@@ -10,7 +10,7 @@ use crate::store::{CellQuery, Slots};
 
 /// A range, divided into pieces.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Pieces {
+pub struct SplitRange {
     /// Whole local days: the first, and the one after the last.
     days: (Day, Day),
     /// Parts of days, with their day.
@@ -19,7 +19,7 @@ pub struct Pieces {
     buckets: Vec<(Day, Slots)>,
 }
 
-impl Pieces {
+impl SplitRange {
     /// Returns the store's query for the pieces, with the metric set and the zone of the
     /// question.
     pub fn query<'a>(&self, question: &'a Question) -> CellQuery<'a> {
@@ -36,23 +36,23 @@ impl Pieces {
 
 /// Returns the part of the question's range that does not lie too far ahead, or `None` if all
 /// of it does.
-pub fn pieces(question: &Question, now: Micros) -> Option<Pieces> {
+pub fn pieces(question: &Question, now: Micros) -> Option<SplitRange> {
     let zone = &question.zone;
     let past_last = zone.day_of(now).plus(limits::ANALYTICS_DAYS_AHEAD + 1);
-    let end = Slot::containing(zone.start_of(past_last)).min(question.to);
+    let end = TimeSlot::containing(zone.start_of(past_last)).min(question.to);
     let range = Slots {
         from: question.from,
         to: end,
     };
-    (range.from < range.to).then(|| Pieces {
+    (range.from < range.to).then(|| SplitRange {
         buckets: buckets(zone, question.granularity, range),
         ..whole(zone, range)
     })
 }
 
 /// The days and the edges of a range.
-fn whole(zone: &Zone, range: Slots) -> Pieces {
-    let start = |day: Day| Slot::containing(zone.start_of(day));
+fn whole(zone: &Zone, range: Slots) -> SplitRange {
+    let start = |day: Day| TimeSlot::containing(zone.start_of(day));
     let mut first = zone.day_of(range.from.start());
     let last = zone.day_of(range.to.start());
     let mut edges = Vec::new();
@@ -77,7 +77,7 @@ fn whole(zone: &Zone, range: Slots) -> Pieces {
             },
         ));
     }
-    Pieces {
+    SplitRange {
         days: (first, last.max(first)),
         edges,
         buckets: Vec::new(),
@@ -92,7 +92,7 @@ fn buckets(zone: &Zone, granularity: Granularity, range: Slots) -> Vec<(Day, Slo
     let mut from = range.from;
     while from < range.to {
         let next = granularity.after(period);
-        let to = Slot::containing(zone.start_of(next)).min(range.to);
+        let to = TimeSlot::containing(zone.start_of(next)).min(range.to);
         // A day that the zone skipped has no bucket.
         if from < to {
             buckets.push((period, Slots { from, to }));
@@ -114,12 +114,15 @@ mod tests {
         time::parse(text).expect("a time")
     }
 
-    fn told(granularity: Granularity, text: &str) -> Option<(String, Vec<String>, Vec<String>)> {
+    fn formatted(
+        granularity: Granularity,
+        text: &str,
+    ) -> Option<(String, Vec<String>, Vec<String>)> {
         let question = read(granularity, text).expect("a question");
         let pieces = pieces(&question, at(NOW))?;
         let list = |parts: &[(Day, Slots)]| {
             let told = |(day, slots): &(Day, Slots)| {
-                let short = |slot: Slot| slot.start().text()[5..16].to_owned();
+                let short = |slot: TimeSlot| slot.start().text()[5..16].to_owned();
                 format!("{day}: {} {}", short(slots.from), short(slots.to))
             };
             parts.iter().map(told).collect::<Vec<_>>()
@@ -134,7 +137,7 @@ mod tests {
 
     #[track_caller]
     fn check(granularity: Granularity, text: &str, days: &str, edges: &[&str], buckets: &[&str]) {
-        let (own_days, own_edges, own_buckets) = told(granularity, text).expect("some of it");
+        let (own_days, own_edges, own_buckets) = formatted(granularity, text).expect("some of it");
         assert_eq!(own_days, days, "{text}");
         assert_eq!(own_edges, edges, "{text}");
         assert_eq!(own_buckets, buckets, "{text}");
@@ -218,11 +221,11 @@ mod tests {
             &["2030-01-17: 01-17T12:00 01-18T03:00"],
         );
         assert_eq!(
-            told(Granularity::Day, "from=2030-01-18&to=2030-02-01"),
+            formatted(Granularity::Day, "from=2030-01-18&to=2030-02-01"),
             None
         );
         assert_eq!(
-            told(
+            formatted(
                 Granularity::Month,
                 "from=9999-12-31T23:50:00Z&to=9999-12-31T23:55:00Z"
             ),
@@ -251,7 +254,7 @@ mod tests {
                     let all = question.to.0 - question.from.0;
                     let in_buckets: i32 = pieces.buckets.iter().map(|(_, slots)| long(slots)).sum();
                     assert_eq!(in_buckets, all, "{text}");
-                    let start = |day| Slot::containing(question.zone.start_of(day)).0;
+                    let start = |day| TimeSlot::containing(question.zone.start_of(day)).0;
                     let in_days = start(pieces.days.1) - start(pieces.days.0);
                     let at_edges: i32 = pieces.edges.iter().map(|(_, slots)| long(slots)).sum();
                     assert_eq!(in_days + at_edges, all, "{text}");

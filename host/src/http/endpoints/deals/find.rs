@@ -16,7 +16,7 @@ use crate::http::auth::PartnerCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::payload::Payload;
-use crate::http::pieces::{Around, Pieces};
+use crate::http::pieces::{Around, StreamedList};
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 use crate::limits;
@@ -94,7 +94,7 @@ fn payload(deals: Vec<DealView>) -> Payload {
         // Cannot fail, as it did not when the length was counted.
         let _ = serde_json::to_writer(piece, deal);
     };
-    Pieces::new(around, deals, json::length, write).into_payload()
+    StreamedList::new(around, deals, json::length, write).into_payload()
 }
 
 /// Returns `None` if nothing can match. A blank value counts as not given.

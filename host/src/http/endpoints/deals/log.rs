@@ -13,7 +13,7 @@ use crate::http::auth::PartnerCaller;
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::idempotency::{self, Key};
+use crate::http::idempotency::{self, IdempotencyHeader};
 use crate::http::json;
 use crate::http::reply::Reply;
 use crate::http::route::TokenRoute;
@@ -34,7 +34,7 @@ pub async fn run(
 ) -> Result<Reply, ApiError> {
     let route = TokenRoute::LogDeal { deal }.name();
     let deal = id_of(deal)?;
-    let key = Key::from_call(call)?;
+    let key = IdempotencyHeader::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;
     let note = zod::whole(&body, read)?;
     let log = NewDealLog {
@@ -50,8 +50,8 @@ pub async fn run(
     };
     drop((body, held));
     match deals::log(&call.http.pipeline, log).await? {
-        DealLogged::Done(answer) => idempotency::as_told(call, answer, false),
-        DealLogged::Replayed(answer) => idempotency::as_told(call, answer, true),
+        DealLogged::Done(answer) => idempotency::stored_reply(call, answer, false),
+        DealLogged::Replayed(answer) => idempotency::stored_reply(call, answer, true),
         DealLogged::KeyReused => Err(idempotency::reused()),
         DealLogged::NoDeal => Err(not_found()),
     }

@@ -1,11 +1,13 @@
 //! Words the answer to a notification, in the form that is stored for repeated requests.
 
+use hyper::StatusCode;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::domain::id::ConversationId;
-use crate::domain::message::State;
+use crate::domain::message::MessageState;
+use crate::http::error::{ApiError, Family};
 use crate::pipeline::notify::{Answer, Cause};
 use crate::store::StoredAnswer;
 
@@ -32,7 +34,7 @@ pub fn stored(answer: &Answer) -> StoredAnswer {
                 conversation_id: *conversation,
             };
             let body = serde_json::to_value(body).expect("an id is JSON");
-            (200, body, Some((message, *state)))
+            (StatusCode::OK, body, Some((message, *state)))
         }
         Answer::Failed {
             message,
@@ -41,13 +43,16 @@ pub fn stored(answer: &Answer) -> StoredAnswer {
             ..
         } => {
             let status = match cause {
-                Cause::Message => 400,
-                Cause::Template => 500,
+                Cause::Message => StatusCode::BAD_REQUEST,
+                Cause::Template => StatusCode::INTERNAL_SERVER_ERROR,
             };
             let body = failure(status, text);
-            (status, body, Some((message, State::Failed)))
+            (status, body, Some((message, MessageState::Failed)))
         }
-        Answer::Template(text) => (500, failure(500, text), None),
+        Answer::Template(text) => {
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            (status, failure(status, text), None)
+        }
     };
     let headers = message.map_or_else(Vec::new, |(message, state)| {
         vec![
@@ -56,18 +61,21 @@ pub fn stored(answer: &Answer) -> StoredAnswer {
         ]
     });
     StoredAnswer {
-        status,
+        status: status.as_u16(),
         headers,
         body: body.to_string(),
     }
 }
 
-fn failure(status: u16, text: &str) -> serde_json::Value {
-    json!({"success": false, "statusCode": status, "message": text})
+fn failure(status: StatusCode, text: &str) -> Value {
+    let message = text.to_owned();
+    ApiError::Refused { status, message }.body(Family::Notification)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::domain::id::MessageId;
     use crate::domain::time::Micros;
@@ -75,7 +83,11 @@ mod tests {
     #[test]
     fn an_answer_is_stored_as_it_is_sent() {
         let (conversation, message) = (ConversationId::new(Micros(0)), MessageId::new(Micros(0)));
-        let taken = stored(&Answer::from_state(conversation, message, State::Delivered));
+        let taken = stored(&Answer::from_state(
+            conversation,
+            message,
+            MessageState::Delivered,
+        ));
         assert_eq!(taken.status, 200);
         assert_eq!(
             taken.headers,
@@ -89,7 +101,11 @@ mod tests {
             body,
             json!({"success": true, "conversationId": conversation.to_string()})
         );
-        let failed = stored(&Answer::from_state(conversation, message, State::Failed));
+        let failed = stored(&Answer::from_state(
+            conversation,
+            message,
+            MessageState::Failed,
+        ));
         assert_eq!(failed.status, 400);
         let body: serde_json::Value = serde_json::from_str(&failed.body).expect("JSON");
         assert_eq!(body["success"], false);

@@ -22,7 +22,7 @@ const TEMPLATE_NAME: Length = Length::filled(limits::TEMPLATE_NAME_CHARACTERS);
 /// A body as far as it could be read. The phone number and the instance are checked even if other
 /// fields have issues, so that a partner gets all issues at once.
 #[derive(Default)]
-pub struct Read {
+pub struct PartialNotification {
     pub phone_number: Option<String>,
     pub instance: Option<AgentId>,
     /// `None` if a field has an issue.
@@ -49,7 +49,7 @@ pub fn banned() -> ApiError {
 }
 
 /// Reads a body. Returns `None` if it is not an object.
-pub fn read(body: Node<'_>) -> Option<Read> {
+pub fn read(body: Node<'_>) -> Option<PartialNotification> {
     let body = body.object()?;
     let name = body.field("name").trimmed(NAME);
     let phone_number = phone_number(&body.field("phoneNumber"));
@@ -60,7 +60,7 @@ pub fn read(body: Node<'_>) -> Option<Read> {
     let special_instructions = special_instructions(body);
     let template = template(body);
     let message = name.zip(source).zip(template);
-    Some(Read {
+    Some(PartialNotification {
         phone_number: phone_number.map(str::to_owned),
         instance,
         message: message.map(|((name, source), template)| Message {

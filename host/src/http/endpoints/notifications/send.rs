@@ -9,12 +9,12 @@ use crate::http::auth::PartnerCaller;
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::idempotency::{self, Key};
+use crate::http::idempotency::{self, IdempotencyHeader};
 use crate::http::json;
 use crate::http::reply::Reply;
 use crate::http::route::PartnerRoute;
 use crate::http::zod;
-use crate::pipeline::notify::{self, Request, Told};
+use crate::pipeline::notify::{self, NotifyOutcome, Request};
 use crate::telemetry::Notified;
 
 /// Answers `POST /send-notification`.
@@ -29,7 +29,7 @@ pub async fn run(
 ) -> Result<Reply, ApiError> {
     let http = call.http;
     let received = Instant::now();
-    let key = Key::from_call(call)?;
+    let key = IdempotencyHeader::from_call(call)?;
     let (value, held) = json::read(call, unread).await?;
     let (read, mut issues) = zod::read(&value, body::read);
     let read = read.unwrap_or_default();
@@ -73,10 +73,12 @@ pub async fn run(
         told
     });
     match work.await.map_err(ApiError::internal)?? {
-        Told::Answer { answer, replayed } => idempotency::as_told(call, answer, replayed),
-        Told::Misfit(misfits) => Err(zod::invalid(&body::misfits(&value, &misfits))),
-        Told::Banned => Err(body::banned()),
-        Told::KeyReused => Err(idempotency::reused()),
-        Told::Running => Err(ApiError::UnderWay { retry_after: 1 }),
+        NotifyOutcome::Answer { answer, replayed } => {
+            idempotency::stored_reply(call, answer, replayed)
+        }
+        NotifyOutcome::Misfit(misfits) => Err(zod::invalid(&body::misfits(&value, &misfits))),
+        NotifyOutcome::Banned => Err(body::banned()),
+        NotifyOutcome::KeyReused => Err(idempotency::reused()),
+        NotifyOutcome::Running => Err(ApiError::UnderWay { retry_after: 1 }),
     }
 }

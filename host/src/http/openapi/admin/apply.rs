@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use super::operation;
 use crate::admin_api::apply::ApplyReport;
+use crate::domain::zone;
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
+use crate::pipeline::apply::{DEFAULT_RATE_LIMIT, DEFAULT_REGION, RATE_LIMIT_MOST};
 
 /// Returns the operations of `/admin/v1/apply`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
@@ -79,9 +81,9 @@ fn file() -> Value {
                 "properties": {
                     "slug": {"type": "string", "description": "Its permanent name in commands: lower-case letters, digits and hyphens, at most 64."},
                     "name": {"type": "string"},
-                    "region": {"type": "string", "default": "BR", "description": "ISO 3166 alpha-2: the region of phone numbers without a country code."},
-                    "time_zone": {"type": "string", "default": "America/Sao_Paulo", "description": "A name of the IANA database."},
-                    "rate_limit": {"type": "integer", "minimum": 1, "maximum": 10_000_000, "default": 120, "description": "Requests per minute on the data API."},
+                    "region": {"type": "string", "default": DEFAULT_REGION, "description": "ISO 3166 alpha-2: the region of phone numbers without a country code."},
+                    "time_zone": {"type": "string", "default": zone::DEFAULT, "description": "A name of the IANA database."},
+                    "rate_limit": {"type": "integer", "minimum": 1, "maximum": RATE_LIMIT_MOST, "default": DEFAULT_RATE_LIMIT, "description": "Requests per minute on the data API."},
                     "language": {"type": "string", "description": "The language of a template that exists in several, if a request names none."},
                 },
             },
@@ -123,6 +125,7 @@ fn created() -> Value {
             created("agent", "assistant"),
             created("connection", "portal"),
         ],
+        "changedConnections": [],
         "connections": {"portal": "4kJ0sPz7Qm2XwYtB9nLdRa"},
         "instances": {"assistant": 1},
         "channels": {},

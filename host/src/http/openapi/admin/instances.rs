@@ -1,6 +1,6 @@
 //! `/admin/v1/instances`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::operation;
 use crate::admin_api::connections::PauseRequest;
@@ -23,7 +23,16 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "instances",
                 "Lists the instances of all workspaces",
             )
-            .answers(200, "All instances, by workspace and number.", &all, &[]),
+            .answers(
+                200,
+                "All instances, by workspace and number.",
+                &all,
+                &[(
+                    "instances",
+                    "One with an adapter, and one that sends nothing",
+                    json!({"instances": [with_an_adapter(&Value::Null), without_an_adapter()]}),
+                )],
+            ),
         operation("get", "/admin/v1/instances/{instance}")
             .named(
                 "showInstance",
@@ -31,7 +40,19 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "Shows an instance with its templates",
             )
             .parameter(which())
-            .answers(200, "The instance.", &one, &[])
+            .answers(
+                200,
+                "The instance.",
+                &one,
+                &[
+                    (
+                        "adapter",
+                        "It has an adapter",
+                        with_an_adapter(&json!([template()])),
+                    ),
+                    ("none", "It sends nothing", without_an_adapter()),
+                ],
+            )
             .refuses(&[404, 409]),
         operation("post", "/admin/v1/instances/{instance}/pause")
             .named(
@@ -94,6 +115,72 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             )
             .refuses(&[404, 409, 422]),
     ]
+}
+
+fn with_an_adapter(templates: &Value) -> Value {
+    json!({
+        "id": 1,
+        "name": "sales-bot",
+        "workspace": "acme",
+        "number": "+551134567890",
+        "kind": "ai",
+        "channel": "whatsapp",
+        "adapter": "whatsapp-cloud",
+        "plugin": "whatsapp-cloud",
+        "internal": false,
+        "paused": null,
+        "webhook": "/channel-webhook/1/3sTfGkq0ZyVbNcXw8RmLpH",
+        "config": {"phone_number_id": "106540352242922"},
+        "configVersion": 3,
+        "allow": [{"scheme": "https", "authority": "graph.facebook.com", "private": false}],
+        "checks": [],
+        "routes": {"account": ["102290129340398"]},
+        "secrets": ["token", "app_secret"],
+        "replySecrets": [],
+        "region": "BR",
+        "timeZone": "America/Sao_Paulo",
+        "unansweredAfterSeconds": 86400,
+        "idleAfterSeconds": 2592000,
+        "keepForSeconds": 86400,
+        "language": "pt_BR",
+        "templates": {
+            "count": 1,
+            "approved": 1,
+            "syncedAt": "2026-03-02T12:15:30.250000Z",
+            "error": null,
+            "unlisted": false,
+            "list": templates,
+        },
+    })
+}
+
+fn template() -> Value {
+    json!({
+        "name": "new_lead",
+        "language": "pt_BR",
+        "category": "UTILITY",
+        "status": "approved",
+        "reason": "",
+        "text": "Olá {{1}}, recebemos o seu contato.",
+        "placeholders": [{"component": "body", "index": 0, "kind": "text", "name": ""}],
+        "components": r#"[{"type":"BODY","text":"Olá {{1}}, recebemos o seu contato."}]"#,
+    })
+}
+
+fn without_an_adapter() -> Value {
+    json!({
+        "id": 2,
+        "name": "desk",
+        "workspace": "acme",
+        "number": null,
+        "kind": "human",
+        "channel": null,
+        "adapter": null,
+        "plugin": null,
+        "internal": true,
+        "paused": null,
+        "webhook": null,
+    })
 }
 
 fn which() -> Parameter {

@@ -59,7 +59,12 @@ fn metrics() -> Operation {
 fn page_limit() -> Parameter {
     Parameter::query(
         "limit",
-        json!({"type": "integer", "minimum": 1, "maximum": limits::DELIVERIES_PER_PAGE, "default": 50}),
+        json!({
+            "type": "integer",
+            "minimum": 1,
+            "maximum": limits::DELIVERIES_PER_PAGE,
+            "default": limits::ROWS_PER_PAGE,
+        }),
         "Rows per page. A value out of range is adjusted, not refused.",
     )
 }

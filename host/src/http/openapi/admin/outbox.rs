@@ -6,7 +6,7 @@ use super::{before, operation, page_limit};
 use crate::admin_api::outbox::{
     Messages, Played, ReplyRequest, ResolveRequest, Resolved, StatusRequest,
 };
-use crate::domain::message::State;
+use crate::domain::message::MessageState;
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 
@@ -33,7 +33,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             ))
             .parameter(Parameter::query(
                 "state",
-                json!({"type": "string", "enum": State::ALL.map(State::as_str)}),
+                json!({"type": "string", "enum": MessageState::ALL.map(MessageState::as_str)}),
                 "Only messages in this state.",
             ))
             .parameter(before("messages"))

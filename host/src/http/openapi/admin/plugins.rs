@@ -113,6 +113,7 @@ fn upload(deployed: &Value) -> Operation {
                         "golden": 12,
                         "active": false,
                         "behind": null,
+                        "verification": null,
                     }),
                 ),
             ],
@@ -182,7 +183,7 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
         .parameter(Parameter::query(
             "seconds",
             whole(limits::VERIFY_LONGEST.as_secs(), limits::VERIFY_TIME.as_secs()),
-            "The answer comes after this time at the latest, with what was compared by then.",
+            "The comparison ends after this time at the latest, with what was compared by then.",
         ))
         .answers(
             200,
@@ -347,6 +348,7 @@ fn active(digest: &str, previous: Option<&str>) -> Value {
         "golden": 12,
         "active": true,
         "behind": [],
+        "verification": null,
     })
 }
 

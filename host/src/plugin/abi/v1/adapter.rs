@@ -28,7 +28,7 @@ use crate::limits;
 use crate::plugin::abi::golden::shown;
 use crate::plugin::abi::texts::{cut, kept_list, kept_pairs, notes};
 use crate::plugin::abi::{self, Fault};
-use crate::plugin::instance::State;
+use crate::plugin::instance::InstanceState;
 use crate::plugin::rules;
 
 pub const CONTRACT: &str = "leadhost:adapter@1.0.0";
@@ -45,7 +45,7 @@ mod bindings {
 }
 
 pub struct Adapter {
-    pre: ChannelAdapterPre<State>,
+    pre: ChannelAdapterPre<InstanceState>,
 }
 
 impl Adapter {
@@ -54,27 +54,27 @@ impl Adapter {
     /// # Errors
     ///
     /// The engine's error if the component lacks an export of the contract.
-    pub fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
+    pub fn new(pre: InstancePre<InstanceState>) -> wasmtime::Result<Self> {
         Ok(Self {
             pre: ChannelAdapterPre::new(pre)?,
         })
     }
 
-    async fn start(&self, store: &mut Store<State>) -> wasmtime::Result<ChannelAdapter> {
+    async fn start(&self, store: &mut Store<InstanceState>) -> wasmtime::Result<ChannelAdapter> {
         self.pre.instantiate_async(store).await
     }
 }
 
 #[async_trait]
 impl abi::Plugin for Adapter {
-    async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
+    async fn describe(&self, store: &mut Store<InstanceState>) -> Result<Description, Fault> {
         let guest = self.start(store).await?;
         Ok(exported(&guest).call_describe(store).await?.into())
     }
 
     async fn sender_checks(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         config: &str,
     ) -> Result<Result<SenderChecks, Problem>, Fault> {
         let guest = self.start(store).await?;
@@ -83,7 +83,7 @@ impl abi::Plugin for Adapter {
 
     async fn handshake(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
         let guest = self.start(store).await?;
@@ -94,7 +94,7 @@ impl abi::Plugin for Adapter {
         )
     }
 
-    async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
+    async fn golden(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<Value, Fault> {
         let guest = self.start(store).await?;
         let guest = exported(&guest);
         let config = case.delivery.config_text();
@@ -132,7 +132,7 @@ impl abi::Plugin for Adapter {
 impl abi::Adapter for Adapter {
     async fn routes(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         config: &str,
     ) -> Result<Result<Pairs, Problem>, Fault> {
         let guest = self.start(store).await?;
@@ -148,7 +148,7 @@ impl abi::Adapter for Adapter {
 
     async fn send(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         message: TemplateSend,
     ) -> Result<SendStep, Fault> {
         let guest = self.start(store).await?;
@@ -160,7 +160,7 @@ impl abi::Adapter for Adapter {
 
     async fn read_answer(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         message: TemplateSend,
         response: HttpResponse,
     ) -> Result<SendAnswer, Fault> {
@@ -175,7 +175,7 @@ impl abi::Adapter for Adapter {
 
     async fn read_webhook(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
     ) -> Result<Result<Webhook, Problem>, Fault> {
         let guest = self.start(store).await?;
@@ -194,7 +194,7 @@ impl abi::Adapter for Adapter {
 
     async fn list_templates(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         config: &str,
     ) -> Result<Result<TemplateStep, Problem>, Fault> {
         let guest = self.start(store).await?;
@@ -210,7 +210,7 @@ impl abi::Adapter for Adapter {
 
     async fn read_templates(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         config: &str,
         response: HttpResponse,
     ) -> Result<Result<TemplatePage, Refused>, Fault> {

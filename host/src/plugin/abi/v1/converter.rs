@@ -24,9 +24,9 @@ use crate::domain::plugin::{
 use crate::domain::text::kept;
 use crate::limits;
 use crate::plugin::abi::golden::shown;
-use crate::plugin::abi::texts::{attributes, kept_list, kept_pairs, notes, told};
+use crate::plugin::abi::texts::{attributes, cut_note, kept_list, kept_pairs, notes};
 use crate::plugin::abi::{self, Fault};
-use crate::plugin::instance::State;
+use crate::plugin::instance::InstanceState;
 use crate::plugin::rules;
 
 pub const CONTRACT: &str = "leadhost:converter@1.0.0";
@@ -43,7 +43,7 @@ mod bindings {
 }
 
 pub struct Converter {
-    pre: LeadConverterPre<State>,
+    pre: LeadConverterPre<InstanceState>,
 }
 
 impl Converter {
@@ -52,20 +52,20 @@ impl Converter {
     /// # Errors
     ///
     /// The engine's error if the component lacks an export of the contract.
-    pub fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
+    pub fn new(pre: InstancePre<InstanceState>) -> wasmtime::Result<Self> {
         Ok(Self {
             pre: LeadConverterPre::new(pre)?,
         })
     }
 
-    async fn start(&self, store: &mut Store<State>) -> wasmtime::Result<LeadConverter> {
+    async fn start(&self, store: &mut Store<InstanceState>) -> wasmtime::Result<LeadConverter> {
         self.pre.instantiate_async(store).await
     }
 }
 
 #[async_trait]
 impl abi::Plugin for Converter {
-    async fn describe(&self, store: &mut Store<State>) -> Result<Description, Fault> {
+    async fn describe(&self, store: &mut Store<InstanceState>) -> Result<Description, Fault> {
         let guest = self.start(store).await?;
         let description = exported(&guest).call_describe(store).await?;
         Ok(description.into())
@@ -73,7 +73,7 @@ impl abi::Plugin for Converter {
 
     async fn sender_checks(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         config: &str,
     ) -> Result<Result<SenderChecks, Problem>, Fault> {
         let guest = self.start(store).await?;
@@ -82,7 +82,7 @@ impl abi::Plugin for Converter {
 
     async fn handshake(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
     ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
         let guest = self.start(store).await?;
@@ -93,7 +93,7 @@ impl abi::Plugin for Converter {
         )
     }
 
-    async fn golden(&self, store: &mut Store<State>, case: &Case) -> Result<Value, Fault> {
+    async fn golden(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<Value, Fault> {
         let guest = self.start(store).await?;
         let guest = exported(&guest);
         match case.call {
@@ -136,7 +136,7 @@ impl abi::Plugin for Converter {
 impl abi::Converter for Converter {
     async fn convert(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, Fault> {
         let guest = self.start(store).await?;
@@ -145,7 +145,7 @@ impl abi::Converter for Converter {
 
     async fn complete(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         completion: PluginCompletion,
     ) -> Result<Result<Vec<Item>, Failure>, Fault> {
         let guest = self.start(store).await?;
@@ -159,7 +159,10 @@ impl abi::Converter for Converter {
     }
 
     #[cfg(feature = "bench")]
-    async fn keep(&self, store: &mut Store<State>) -> wasmtime::Result<Box<dyn abi::KeptInstance>> {
+    async fn keep(
+        &self,
+        store: &mut Store<InstanceState>,
+    ) -> wasmtime::Result<Box<dyn abi::KeptInstance>> {
         Ok(Box::new(self.start(store).await?))
     }
 }
@@ -169,7 +172,7 @@ impl abi::Converter for Converter {
 impl abi::KeptInstance for LeadConverter {
     async fn convert(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
     ) -> Result<Result<Conversion, Problem>, Fault> {
         convert(self, store, delivery).await
@@ -178,7 +181,7 @@ impl abi::KeptInstance for LeadConverter {
 
 async fn convert(
     guest: &LeadConverter,
-    store: &mut Store<State>,
+    store: &mut Store<InstanceState>,
     delivery: PluginDelivery,
 ) -> Result<Result<Conversion, Problem>, Fault> {
     match exported(guest)
@@ -249,7 +252,7 @@ fn items(items: Vec<wit::Item>) -> Result<Vec<Item>, Fault> {
                 // shown.
                 route: Vec::new(),
                 outcome: Outcome::Invalid(Problem {
-                    message: told(format!("the converter gave {what}")),
+                    message: cut_note(format!("the converter gave {what}")),
                     path: format!("items.{index}.{field}"),
                 }),
             })
@@ -312,7 +315,7 @@ fn outcome(outcome: wit::Outcome) -> Result<Outcome, Broken> {
                 state: fetch.state,
             }))
         }
-        wit::Outcome::Ignored(why) => Outcome::Ignored(told(why)),
+        wit::Outcome::Ignored(why) => Outcome::Ignored(cut_note(why)),
         wit::Outcome::Invalid(problem) => Outcome::Invalid(problem.into()),
     })
 }
@@ -343,7 +346,7 @@ impl From<wit::Failure> for Failure {
                 "give-up" => FailureCategory::GiveUp,
                 _ => FailureCategory::Retry,
             },
-            message: told(failure.message),
+            message: cut_note(failure.message),
             retry_after_seconds: failure.retry_after_seconds,
         }
     }

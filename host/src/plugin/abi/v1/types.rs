@@ -14,7 +14,7 @@ use crate::domain::exchange::{
 use crate::domain::plugin::{Description, PluginDelivery, SecretDeclaration};
 use crate::domain::word::UnknownWord;
 use crate::plugin::abi::Fault;
-use crate::plugin::abi::texts::told;
+use crate::plugin::abi::texts::cut_note;
 use crate::plugin::rules;
 
 mod bindings {
@@ -303,8 +303,8 @@ impl TryFrom<core::Segment> for Segment {
 impl From<core::Problem> for Problem {
     fn from(problem: core::Problem) -> Self {
         Self {
-            message: told(problem.message),
-            path: told(problem.path),
+            message: cut_note(problem.message),
+            path: cut_note(problem.path),
         }
     }
 }

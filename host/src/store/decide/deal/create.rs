@@ -8,7 +8,7 @@ use super::super::conversation::{self, Opening};
 use super::super::notify;
 use super::super::people::{self, Said};
 use super::super::working_set::WorkingSet;
-use super::{Before, Changes, answered, heard_before, history};
+use super::{Before, Changes, answered, earlier_use, history};
 use crate::domain::deal::{Stage, Status};
 use crate::domain::id::ProductId;
 use crate::store::{CreatedDeal, DealCreated, NewDeal};
@@ -17,7 +17,7 @@ use crate::store::{CreatedDeal, DealCreated, NewDeal};
 /// with the same idempotency key gets the same answer. A request that is refused changes
 /// nothing.
 pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
-    match heard_before(set, new.idempotency.as_ref()) {
+    match earlier_use(set, new.idempotency.as_ref()) {
         Some(Before::Answered(answer)) => return DealCreated::Replayed(answer),
         Some(Before::Another) => return DealCreated::KeyReused,
         None => {}

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::super::working_set::{NewLog, WorkingSet};
-use super::{Before, Changes, answered, edited, heard_before, history, is_edited, own};
+use super::{Before, Changes, answered, earlier_use, edited, history, is_edited, own};
 use crate::domain::deal::{LOGS, LOGS_SHOWN};
 use crate::store::{CreatedDealLog, DealLogged, NewDealLog};
 
 /// Adds a log entry to a partner's deal. A repeat with the same idempotency key gets the same
 /// answer.
 pub fn log(set: &mut WorkingSet, new: &NewDealLog) -> DealLogged {
-    match heard_before(set, new.idempotency.as_ref()) {
+    match earlier_use(set, new.idempotency.as_ref()) {
         Some(Before::Answered(answer)) => return DealLogged::Replayed(answer),
         Some(Before::Another) => return DealLogged::KeyReused,
         None => {}

@@ -31,7 +31,7 @@ enum Before {
 }
 
 /// Returns the earlier use of the request's key.
-fn heard_before(set: &WorkingSet, claim: Option<&IdempotencyClaim>) -> Option<Before> {
+fn earlier_use(set: &WorkingSet, claim: Option<&IdempotencyClaim>) -> Option<Before> {
     Some(match idempotency::found(set, claim?)? {
         Notified::Replayed(answer) => Before::Answered(answer),
         // On these routes a key is stored together with its answer, so no request is ever

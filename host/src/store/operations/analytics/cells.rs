@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::analytics::{Counts, MEASURES, MetricSet, Slot, add};
+use crate::domain::analytics::{Counts, MEASURES, MetricSet, TimeSlot, add};
 use crate::domain::id::WorkspaceId;
 use crate::domain::zone::Day;
 use crate::limits;
@@ -134,7 +134,7 @@ async fn cells_of(
         build,
         zone: query.zone,
         tzdata: query.tzdata,
-        whole: Slot::END.0,
+        whole: TimeSlot::END.0,
     };
     let of_cube = tx.row(&CUBE, &args, |_| Ok(())).await?.is_some();
     let (mut cells, of_slots) = if of_cube {
@@ -143,7 +143,7 @@ async fn cells_of(
         (Vec::new(), &query.buckets)
     };
     // Edges cover other days than the whole ones, so each cell occurs once.
-    let mut found = Found::new();
+    let mut found = CellCounts::new();
     let room = limits::ANALYTICS_CELLS.saturating_sub(cells.len());
     sums(tx, build, of_slots, room, &mut found).await?;
     let found = found.into_iter();
@@ -235,7 +235,7 @@ group by each.day, s.key                                                        
 const COUNTS: [&str; MEASURES] = ["count_1", "count_2", "count_3", "count_4", "count_5"];
 
 /// Counts by day or bucket, and by key.
-pub type Found = BTreeMap<(Day, i64), Counts>;
+pub type CellCounts = BTreeMap<(Day, i64), Counts>;
 
 /// Adds the sums of buckets of slots by key, until `found` has more than `most` entries.
 ///
@@ -247,7 +247,7 @@ pub async fn sums(
     build: i64,
     buckets: &[(Day, Slots)],
     most: usize,
-    found: &mut Found,
+    found: &mut CellCounts,
 ) -> Result<(), StoreError> {
     if buckets.is_empty() {
         return Ok(());
@@ -263,8 +263,8 @@ pub async fn sums(
     };
     // Clip the buckets to the slots that exist, so that years without data cost nothing.
     let there = |(day, slots): &(Day, Slots)| {
-        let from = slots.from.max(Slot(first));
-        let to = slots.to.min(Slot(last.saturating_add(1)));
+        let from = slots.from.max(TimeSlot(first));
+        let to = slots.to.min(TimeSlot(last.saturating_add(1)));
         (*day, Slots { from, to })
     };
     let buckets: Vec<_> = buckets.iter().map(there).collect();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::builds::Locked;
-use super::cells::{Found, sums};
-use crate::domain::analytics::Slot;
+use super::cells::{CellCounts, sums};
+use crate::domain::analytics::TimeSlot;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::domain::zone::{self, Day, Zone};
@@ -248,7 +248,7 @@ async fn change(
                             build: build.number,
                             zone,
                             tzdata: &tzdata,
-                            filled_slot: Slot::BEGINNING.0,
+                            filled_slot: TimeSlot::BEGINNING.0,
                         }
                     })
                     .collect();
@@ -358,20 +358,20 @@ pub async fn step(database: &Database, cube: &Cube) -> Result<bool, StoreError> 
                 };
                 let args = args! { build: build.number, filled: row.filled.0 };
                 let next = tx
-                    .row(&NEXT, &args, |row| Ok(Slot(row.small("slot")?)))
+                    .row(&NEXT, &args, |row| Ok(TimeSlot(row.small("slot")?)))
                     .await?;
                 let filled = match next {
                     Some(from) => {
-                        let to = Slot(from.0.saturating_add(limits::CUBE_SLOTS));
+                        let to = TimeSlot(from.0.saturating_add(limits::CUBE_SLOTS));
                         fill(tx, &build, &rules, Slots { from, to }).await?;
                         to
                     }
-                    None => Slot::END,
+                    None => TimeSlot::END,
                 };
                 let args = args! { build: build.number, zone: &zone, filled: filled.0 };
                 tx.run(&FILLED, &args).await?;
                 stepped(tx, build.number).await?;
-                Ok((filled != Slot::END, End::Commit))
+                Ok((filled != TimeSlot::END, End::Commit))
             }),
         )
         .await
@@ -384,11 +384,11 @@ async fn fill(tx: &mut Tx, build: &Build, zone: &Zone, slots: Slots) -> Result<(
     let mut from = slots.from;
     while from < slots.to {
         let next = day.plus(1);
-        let to = Slot::from(zone.start_of(next)).min(slots.to);
+        let to = TimeSlot::from(zone.start_of(next)).min(slots.to);
         buckets.push((day, Slots { from, to }));
         (day, from) = (next, to.max(from));
     }
-    let mut found = Found::new();
+    let mut found = CellCounts::new();
     sums(tx, build.number, &buckets, usize::MAX, &mut found).await?;
     let mut days: BTreeMap<Day, DayCells> = BTreeMap::new();
     for ((day, key), counts) in found {

@@ -1,7 +1,7 @@
 //! The status of the rollups, for operators.
 
 use super::builds;
-use crate::domain::analytics::{MetricSet, Slot};
+use crate::domain::analytics::{MetricSet, TimeSlot};
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -131,7 +131,7 @@ async fn add(
     let counted: Vec<_> = some
         .iter()
         .map(|&workspace_id| {
-            args! { workspace_id, metric_set: status.set.code(), whole: Slot::END.0 }
+            args! { workspace_id, metric_set: status.set.code(), whole: TimeSlot::END.0 }
         })
         .collect();
     // One count for all workspaces, or one for each.

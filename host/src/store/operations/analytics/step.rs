@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::builds::{self, Locked};
 use super::{clear, cubes};
-use crate::domain::analytics::{Key, MetricSet};
+use crate::domain::analytics::{CountKey, MetricSet};
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -50,7 +50,7 @@ pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Step
     if place.is_idle() {
         return Ok(Stepped::Done(0));
     }
-    let new: Vec<Key> = new_keys(&read.page, &read.keys)
+    let new: Vec<CountKey> = new_keys(&read.page, &read.keys)
         .into_iter()
         .cloned()
         .collect();
@@ -103,13 +103,13 @@ pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Step
 }
 
 /// A page of the feed with its known facts and keys, from one snapshot.
-struct Read {
+struct PageSnapshot {
     place: BuildPosition,
     /// By the store's clock. The snapshot contains everything that was committed before.
     seen_at: Micros,
     page: Vec<Change>,
     facts: HashMap<Uuid, Fact>,
-    keys: HashMap<Key, i64>,
+    keys: HashMap<CountKey, i64>,
 }
 
 static PLACE: Sql = sql("
@@ -236,7 +236,11 @@ cross join rollup_facts as fact       -- sqlite
 ");
 
 /// Returns `None` if the build is gone.
-async fn read(database: &Database, build: Build, limit: u32) -> Result<Option<Read>, StoreError> {
+async fn read(
+    database: &Database,
+    build: Build,
+    limit: u32,
+) -> Result<Option<PageSnapshot>, StoreError> {
     database
         .read_many(
             Rows::Of(&[build.workspace]),
@@ -254,7 +258,7 @@ async fn read(database: &Database, build: Build, limit: u32) -> Result<Option<Re
                 let Some((place, seen_at)) = found else {
                     return Ok(None);
                 };
-                let mut read = Read {
+                let mut read = PageSnapshot {
                     place,
                     seen_at,
                     page: Vec::new(),
@@ -268,8 +272,8 @@ async fn read(database: &Database, build: Build, limit: u32) -> Result<Option<Re
                         .page
                         .iter()
                         .filter_map(|change| change.counted.as_ref());
-                    let named: HashSet<&Key> = counted.map(|counted| &counted.key).collect();
-                    let mut named: Vec<&Key> = named.into_iter().collect();
+                    let named: HashSet<&CountKey> = counted.map(|counted| &counted.key).collect();
+                    let mut named: Vec<&CountKey> = named.into_iter().collect();
                     named.sort_unstable();
                     read.keys = keys(tx, &by_key(build.workspace, named)).await?;
                 }
@@ -333,7 +337,7 @@ cross join rollup_keys as k                   -- sqlite
 ");
 
 /// Returns the numbers of those keys that have one.
-async fn keys(tx: &mut Tx, wanted: &[[Arg<'_>; 4]]) -> Result<HashMap<Key, i64>, StoreError> {
+async fn keys(tx: &mut Tx, wanted: &[[Arg<'_>; 4]]) -> Result<HashMap<CountKey, i64>, StoreError> {
     let known = tx
         .rows_each(&KEYS, wanted, |row| {
             let (number, key) = key(row)?;
@@ -357,8 +361,8 @@ on conflict do nothing");
 async fn make_keys(
     database: &Database,
     workspace: WorkspaceId,
-    mut new: Vec<Key>,
-) -> Result<HashMap<Key, i64>, StoreError> {
+    mut new: Vec<CountKey>,
+) -> Result<HashMap<CountKey, i64>, StoreError> {
     new.sort_unstable();
     database
         .write(
@@ -374,9 +378,9 @@ async fn make_keys(
 
 fn by_key<'k>(
     workspace_id: WorkspaceId,
-    keys: impl IntoIterator<Item = &'k Key>,
+    keys: impl IntoIterator<Item = &'k CountKey>,
 ) -> Vec<[Arg<'k>; 4]> {
-    let row = |key: &'k Key| {
+    let row = |key: &'k CountKey| {
         let (agent_type, agent_id, source) = key.stored();
         args! { workspace_id, agent_type, agent_id, source }
     };

@@ -8,7 +8,7 @@ use crate::domain::time::Micros;
 use crate::store::operations::products;
 use crate::store::row::Columns as _;
 use crate::store::row::agents::kind_text;
-use crate::store::row::products::By;
+use crate::store::row::products::ProductWriter;
 use crate::store::sql::{Json, Row, Sql, Tx, args, json, sql};
 use crate::store::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 
@@ -332,7 +332,7 @@ impl<'t> Declare<'t> {
         planned: &'a [PlannedProduct],
         now: Micros,
     ) -> Result<Vec<(&'a str, Became)>, StoreError> {
-        let by = By::Declaration(now);
+        let by = ProductWriter::Declaration(now);
         let sorted = products::write(self.tx, self.workspace, by, planned, now).await?;
         Ok(sorted.became)
     }

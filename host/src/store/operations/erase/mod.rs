@@ -104,13 +104,13 @@ use crate::store::tombstones::Removal;
 use crate::store::{EraseStep, Erased, Extent, Person, StoreError};
 
 /// A transaction that erases, and the person.
-struct Work<'a> {
+struct ErasureTx<'a> {
     tx: &'a mut Tx,
     person: &'a Person,
     now: Micros,
 }
 
-impl Work<'_> {
+impl ErasureTx<'_> {
     /// Returns the ids that a statement finds by workspace and contact, at most `limit`.
     async fn ids_of_contact(
         &mut self,
@@ -169,7 +169,7 @@ pub async fn step(
             Rows::Of(&[person.workspace]),
             steps!(|tx| {
                 let noted = record::lock(tx, erasure).await?;
-                let mut work = Work {
+                let mut work = ErasureTx {
                     tx,
                     person: &person,
                     now,
@@ -197,7 +197,7 @@ pub async fn step(
 }
 
 /// Removes the next kind of rows, except the contact. Returns `None` if nothing is left.
-async fn next(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
+async fn next(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let found = talk::messages(work).await?;
     if found.is_some() {
         return Ok(found);
@@ -243,7 +243,7 @@ and (workspace_id = :workspace) is true                  -- sqlite
 order by id
 limit :limit");
 
-async fn deals(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
+async fn deals(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let found = work
         .ids_of_contact(&DEALS, limits::ERASED_WHOLE_AT_ONCE)
         .await?;
@@ -305,7 +305,7 @@ where id = :contact
 and workspace_id = :workspace");
 
 /// Removes the contact itself. Returns `None` if something is attached to it again.
-async fn contact(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
+async fn contact(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let args = args! { workspace: work.person.workspace, contact: work.person.id };
     work.tx.run(&LOCK_CONTACT, &args).await?;
     let is_left = work

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::{LOCK_WORK, WORK, Work, record};
+use super::{ErasureTx, LOCK_WORK, WORK, record};
 use crate::domain::id::{ContactId, DeliveryId, ErasureId, WorkspaceId};
 use crate::limits;
 use crate::store::database::Database;
@@ -170,7 +170,7 @@ and (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')");
 ///
 /// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
 /// the database fails.
-pub async fn linked(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
+pub async fn linked(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let most = limits::ERASED_WHOLE_AT_ONCE;
     let mut all = work.ids_of_contact(&LINKED, most).await?;
     if all.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::{LOCK_WORK, WORK, Work};
+use super::{ErasureTx, LOCK_WORK, WORK};
 use crate::domain::row::Entity;
 use crate::limits;
 use crate::store::erase::ERASED_ANSWER;
@@ -96,7 +96,7 @@ type Named = (Uuid, Vec<String>);
 ///
 /// [`StoreError::Contended`] if a channel assigned another id to one of the messages in the
 /// meantime, and [`StoreError`] if the database fails.
-pub async fn messages(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
+pub async fn messages(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let (workspace, contact) = (work.person.workspace, work.person.id);
     let args = args! { workspace, contact, limit: limits::ERASED_AT_ONCE };
     let found = work.tx.rows(&MESSAGES, &args, named).await?;
@@ -170,7 +170,7 @@ fn reference(row: &Row<'_>) -> Result<(String, String), StoreError> {
 }
 
 async fn remove_references(
-    work: &mut Work<'_>,
+    work: &mut ErasureTx<'_>,
     locked: &[(String, String)],
 ) -> Result<u64, StoreError> {
     let rows: Vec<_> = locked
@@ -225,7 +225,7 @@ for update                                                                      
 ///
 /// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
 /// the database fails.
-pub async fn errors(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
+pub async fn errors(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let mut found = work.ids_of_contact(&ERRORS, limits::ERASED_AT_ONCE).await?;
     let args = args! {
         workspace: work.person.workspace,
@@ -303,7 +303,7 @@ static REMOVE_CONVERSATIONS: Sql = made(|| schema::CONVERSATIONS.remove_with("id
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn conversations(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
+pub async fn conversations(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let most = limits::ERASED_WHOLE_AT_ONCE;
     let found = work.ids_of_contact(&CONVERSATIONS, most).await?;
     if found.is_empty() {
@@ -348,7 +348,7 @@ static LOCK_TICKETS: Sql = sql(locked!("tickets", "id", "t.id"));
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn tickets(work: &mut Work<'_>) -> Result<Option<Erased>, StoreError> {
+pub async fn tickets(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let found = work
         .ids_of_contact(&TICKETS, limits::ERASED_AT_ONCE)
         .await?;

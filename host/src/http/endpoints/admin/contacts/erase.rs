@@ -11,6 +11,7 @@ use hyper::StatusCode;
 
 use super::{counts, remaining};
 use crate::admin_api::contacts::{EraseReceipt, EraseRequest};
+use crate::domain::contact::FoundBy;
 use crate::domain::id::ContactId;
 use crate::domain::workspace::Workspace;
 use crate::domain::{contact, phone};
@@ -21,7 +22,7 @@ use crate::http::endpoints::admin::{read_json, workspaces};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline::erase::{self, EraseError, Order};
-use crate::store::{FoundBy, Person, PersonBy, Store};
+use crate::store::{Person, PersonBy, Store};
 
 /// What the service cannot know or reach, listed in every receipt.
 const NOT_REACHED: [&str; 4] = [
@@ -53,7 +54,7 @@ pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<
             workspace: workspace.slug,
             workspace_id: workspace.id,
             contact_id: person.id,
-            found_by: found_by.into(),
+            found_by,
             key_id: None,
             began_at: None,
             done_at: None,
@@ -77,7 +78,7 @@ pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<
         workspace: workspace.slug,
         workspace_id: erasure.workspace_id,
         contact_id: erasure.contact_id,
-        found_by: erasure.found_by.into(),
+        found_by: erasure.found_by,
         key_id: Some(erasure.key_id),
         began_at: Some(erasure.began_at),
         done_at: erasure.done_at,

@@ -42,11 +42,11 @@ fn shown(erasure: Erasure) -> ErasureView {
         id: erasure.id,
         workspace_id: erasure.workspace_id,
         contact_id: erasure.contact_id,
-        found_by: erasure.found_by.into(),
+        found_by: erasure.found_by,
         key_id: erasure.key_id,
         began_at: erasure.began_at,
         done_at: erasure.done_at,
         erased: counts(erasure.erased),
-        remaining: remaining(erasure.remaining.told()),
+        remaining: remaining(erasure.remaining.for_display()),
     }
 }

@@ -3,18 +3,8 @@
 pub mod erase;
 pub mod erasures;
 
-use crate::admin_api::contacts::{ErasedCounts, FoundBy, Remaining, RemainingDelivery};
+use crate::admin_api::contacts::{ErasedCounts, Remaining, RemainingDelivery};
 use crate::store;
-
-impl From<store::FoundBy> for FoundBy {
-    fn from(by: store::FoundBy) -> Self {
-        match by {
-            store::FoundBy::Id => Self::Id,
-            store::FoundBy::Phone => Self::Phone,
-            store::FoundBy::Email => Self::Email,
-        }
-    }
-}
 
 fn counts(erased: store::Erased) -> ErasedCounts {
     let store::Erased {

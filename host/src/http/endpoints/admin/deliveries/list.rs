@@ -5,9 +5,9 @@ use hyper::StatusCode;
 use super::{Channels, parse_id};
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::time::{self, Micros};
+use crate::domain::plugin::Digest;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{connections, instances, last_of_full, page_limit};
+use crate::http::endpoints::admin::{connections, instances, last_of_full, moment, page_limit};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
@@ -51,7 +51,8 @@ async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
         filter.connection = Some(connections::find(&*call.http.core.store, text).await?.id);
     }
     if let Some(text) = query.filled(&["instance"]) {
-        filter.connection = Some(instances::channel(&*call.http.core.store, text).await?.id);
+        let instance = instances::find(&*call.http.core.store, text).await?;
+        filter.connection = Some(instance.channel()?.id.clone());
     }
     filter.since = moment(&query, "since")?;
     filter.until = moment(&query, "until")?;
@@ -62,38 +63,18 @@ async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     Ok(filter)
 }
 
-/// The least number of characters of a digest, as the stores require.
-const DIGEST_BEGINNING: usize = 8;
-
 /// Returns a version, or the beginning of a digest.
 fn version(query: &Query<'_>) -> Result<Option<String>, ApiError> {
     let Some(text) = query.filled(&["version"]) else {
         return Ok(None);
     };
     let is_digest =
-        text.len() >= DIGEST_BEGINNING && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        text.len() >= Digest::SHORTEST && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_digest && !text.contains('.') {
         return Err(ApiError::BadRequest(format!(
             "`version={text}` is not a version: write 1.2.0, or at least {} characters of its digest.",
-            DIGEST_BEGINNING
+            Digest::SHORTEST
         )));
     }
     Ok(Some(text.to_owned()))
-}
-
-/// Reads a time of the query.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if it is not a time.
-pub fn moment(query: &Query<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
-    let Some(text) = query.filled(&[name]) else {
-        return Ok(None);
-    };
-    let moment = time::parse(text).ok_or_else(|| {
-        ApiError::BadRequest(format!(
-            "`{name}={text}` is not a time: write 2026-01-31 or 2026-01-31T12:00:00Z."
-        ))
-    })?;
-    Ok(Some(moment))
 }

@@ -26,7 +26,7 @@ pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
         .spawn(async move { rollup::now(&http.pipeline).await });
     let round = ran.await.map_err(ApiError::internal)?.map_err(refusal)?;
     let names = Names::load(&*call.http.core.store).await?;
-    let runs = round.runs.into_iter().map(|run| told(run, &names));
+    let runs = round.runs.into_iter().map(|run| etl_run(run, &names));
     let answer = EtlRuns {
         runs: runs.collect(),
         more: round.more,
@@ -38,7 +38,7 @@ pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
     reply::json(StatusCode::OK, &answer)
 }
 
-fn told(run: Ran, names: &Names) -> EtlRun {
+fn etl_run(run: Ran, names: &Names) -> EtlRun {
     let unfinished = run.unfinished.into_iter().map(|id| names.name(id));
     let failed = run.failed.into_iter();
     EtlRun {

@@ -6,7 +6,7 @@ use serde::Deserialize as _;
 
 use super::parse_id;
 use crate::admin_api::outbox::{MessageView, Messages};
-use crate::domain::message::{Actor, Metadata, State};
+use crate::domain::message::{Actor, MessageState, Metadata};
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{instances, last_of_full, page_limit};
 use crate::http::error::ApiError;
@@ -56,8 +56,8 @@ async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
         ..OutboxFilter::default()
     };
     if let Some(word) = query.filled(&["state"]) {
-        let state = State::from_text(word).ok_or_else(|| {
-            let words = State::ALL.map(State::as_str).join(", ");
+        let state = MessageState::from_text(word).ok_or_else(|| {
+            let words = MessageState::ALL.map(MessageState::as_str).join(", ");
             ApiError::BadRequest(format!("`{word}` is not a state; there are {words}."))
         })?;
         filter.state = Some(state);

@@ -14,6 +14,7 @@ use crate::http::call::Call;
 use crate::http::endpoints::admin::{instances, read_json};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
+use crate::pipeline::apply::DEFAULT_REGION;
 use crate::store::{OutboxFilter, Store};
 
 /// # Errors
@@ -71,11 +72,12 @@ async fn to_message(
 /// wrote to it last.
 async fn by_phone(store: &dyn Store, request: &ReplyRequest) -> Result<Connection, ApiError> {
     if let Some(text) = &request.instance {
-        let channel = instances::channel(store, text).await?;
+        let instance = instances::find(store, text).await?;
+        let channel = instance.channel()?;
         return if channel.plugin == SANDBOX {
-            Ok(channel)
+            Ok(channel.clone())
         } else {
-            Err(not_simulated(&channel))
+            Err(not_simulated(channel))
         };
     }
     let sandboxes: Vec<Connection> = store
@@ -84,7 +86,9 @@ async fn by_phone(store: &dyn Store, request: &ReplyRequest) -> Result<Connectio
         .into_iter()
         .filter(|one| one.kind == ConnectionKind::Channel && one.plugin == SANDBOX)
         .collect();
-    let region = sandboxes.first().map_or("BR", |one| one.region.as_str());
+    let region = sandboxes
+        .first()
+        .map_or(DEFAULT_REGION, |one| one.region.as_str());
     let phone = phone::normalise(&request.to, region);
     let number = phone.e164.ok_or_else(|| {
         ApiError::BadRequest(format!(

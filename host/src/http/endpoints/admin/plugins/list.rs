@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use hyper::StatusCode;
 
 use crate::admin_api::plugins::{
-    CircuitFunction, CircuitView, PluginVersion, PluginView, Plugins, RefusalView, VersionState,
+    CircuitView, PluginVersion, PluginView, Plugins, RefusalView, VersionState,
 };
 use crate::domain::connection::Connection;
 use crate::domain::workspace::Workspace;
@@ -14,7 +14,7 @@ use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::pipeline::fleet;
-use crate::plugin::{Function, Open};
+use crate::plugin::Open;
 use crate::store::{Activation, PluginRecord, Refusal, Store};
 
 /// # Errors
@@ -95,7 +95,7 @@ fn circuits(
             digest: open.digest.clone(),
             connection: open.lane.clone(),
             name: names.get(&open.lane).cloned(),
-            function: open.function.into(),
+            function: open.function,
             inline_only: open.inline_only,
             reason: open.reason.clone(),
             failures: open.failures,
@@ -103,18 +103,6 @@ fn circuits(
             until: open.until,
         })
         .collect()
-}
-
-impl From<Function> for CircuitFunction {
-    fn from(function: Function) -> Self {
-        match function {
-            Function::Checks => Self::Checks,
-            Function::Handshake => Self::Handshake,
-            Function::Delivery => Self::Delivery,
-            Function::Fetch => Self::Fetch,
-            Function::Send => Self::Send,
-        }
-    }
 }
 
 fn version(record: PluginRecord, activation: Option<&Activation>) -> PluginVersion {

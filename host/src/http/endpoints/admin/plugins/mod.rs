@@ -11,7 +11,10 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::admin_api::plugins::{BehindView, ConcernView, DeployedPlugin, RefusedActivation};
+use crate::admin_api::plugins::{
+    BehindView, ConcernView, DeployedPlugin, RefusedActivation, RefusedComponent,
+};
+use crate::domain::plugin::Digest;
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
@@ -20,6 +23,38 @@ use crate::pipeline::deploy::{Accept, Activated, Concern, DeployError};
 use crate::pipeline::fleet::{Behind, FleetError};
 use crate::plugin::LoadError;
 use crate::store::PluginRecord;
+
+/// Returns the one stored version of this plugin whose digest has this beginning.
+///
+/// # Errors
+///
+/// The beginning is too short, or matches no version or several, or the store fails.
+async fn whole(http: &Http, name: &str, start: &str) -> Result<PluginRecord, ApiError> {
+    if start.len() < Digest::SHORTEST {
+        return Err(ApiError::BadRequest(format!(
+            "`{start}` is too short for a digest: at least {} characters.",
+            Digest::SHORTEST
+        )));
+    }
+    let start = start.to_ascii_lowercase();
+    let mut found: Vec<PluginRecord> = http
+        .core
+        .store
+        .plugins()
+        .await?
+        .into_iter()
+        .filter(|record| record.description.name == name && record.digest.0.starts_with(&start))
+        .collect();
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(ApiError::NotFound(format!(
+            "There is no version {start} of `{name}`; `leadhost plugin list` shows those that exist."
+        ))),
+        _ => Err(ApiError::BadRequest(format!(
+            "Several versions of `{name}` begin with {start}: give more of the digest."
+        ))),
+    }
+}
 
 /// Reads the bytes of a component.
 async fn component(call: &Call<'_>, body: Unread) -> Result<Vec<u8>, ApiError> {
@@ -60,7 +95,11 @@ async fn activated(http: &Http, activated: Activated) -> Result<DeployedPlugin, 
 }
 
 fn shown(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin {
-    let Activated { activation, behind } = activated;
+    let Activated {
+        activation,
+        behind,
+        verified,
+    } = activated;
     DeployedPlugin {
         name: activation.name,
         golden: record.as_ref().map(|record| record.golden),
@@ -71,6 +110,7 @@ fn shown(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin {
         activated_at: Some(activation.activated_at),
         active: true,
         behind: Some(behind.into_iter().map(Into::into).collect()),
+        verification: verified.map(|verified| verify::shown(*verified)),
     }
 }
 
@@ -101,9 +141,14 @@ fn refusal(error: DeployError) -> ApiError {
         },
         DeployError::Load(error) => ApiError::Unprocessable {
             message,
-            details: json!({ "kind": error.kind() }),
+            details: json!(RefusedComponent {
+                kind: error.kind().to_owned(),
+                hosts: None,
+            }),
         },
-        DeployError::Refused { concerns, .. } => {
+        DeployError::Refused {
+            concerns, verified, ..
+        } => {
             let accept: BTreeSet<&String> = concerns
                 .iter()
                 .map(|concern| &concern.accept)
@@ -112,6 +157,7 @@ fn refusal(error: DeployError) -> ApiError {
             let refused = RefusedActivation {
                 accept: accept.into_iter().cloned().collect(),
                 concerns: concerns.into_iter().map(Into::into).collect(),
+                verification: verified.map(|verified| verify::shown(*verified)),
             };
             ApiError::Conflict {
                 details: json!(refused),
@@ -125,10 +171,13 @@ fn refusal(error: DeployError) -> ApiError {
             ApiError::conflict(message)
         }
         DeployError::Fleet(FleetError::NotPrepared(hosts)) => {
-            let hosts: Vec<BehindView> = hosts.into_iter().map(Into::into).collect();
+            let refused = RefusedComponent {
+                kind: "host".to_owned(),
+                hosts: Some(hosts.into_iter().map(Into::into).collect()),
+            };
             ApiError::Unprocessable {
                 message,
-                details: json!({ "kind": "host", "hosts": hosts }),
+                details: json!(refused),
             }
         }
         DeployError::Fleet(_) => ApiError::conflict(message),

@@ -31,10 +31,12 @@ pub async fn upload(
     let wasm = component(call, body).await?;
     let http = Arc::clone(call.http);
     let origin = Origin::upload(caller.key());
-    let tried = while_wanted(call, deploy::try_out(&http.pipeline, wasm)).await?;
-    let deployed = call.http.core.spawn(async move {
-        deploy::admit(&http.pipeline, tried, origin, activate, &accept).await
-    });
+    let tried = deploy::try_out(&http.pipeline, wasm.clone(), activate);
+    let tried = while_wanted(call, tried).await?;
+    let deployed = call
+        .http
+        .core
+        .spawn(async move { deploy::admit(&http.pipeline, tried, wasm, origin, &accept).await });
     let deployed = deployed
         .await
         .map_err(ApiError::internal)?
@@ -52,6 +54,7 @@ pub async fn upload(
             golden: Some(record.golden),
             active: false,
             behind: None,
+            verification: None,
         },
     };
     reply::json(StatusCode::CREATED, &answer)

@@ -8,21 +8,18 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 
-use super::activate::whole;
-use super::{component, while_wanted};
+use super::{component, while_wanted, whole};
 use crate::admin_api::plugins::{
-    DifferenceKind, DifferenceView, ExampleView, FieldDifference, ServingVersion, VerifiedPlugin,
-    VerifyRequest,
+    DifferenceView, ExampleView, FieldDifference, ServingVersion, VerifiedPlugin, VerifyRequest,
 };
 use crate::http::body::Unread;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::deliveries::list::moment;
-use crate::http::endpoints::admin::{flag, read_json};
+use crate::http::endpoints::admin::{flag, moment, read_json};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::limits;
 use crate::pipeline::deploy::{self, Verified};
-use crate::pipeline::verify::{Change, Choice, Example, Group, Report};
+use crate::pipeline::verify::{Choice, Example, Group, Report};
 
 /// # Errors
 ///
@@ -44,7 +41,7 @@ pub async fn upload(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
 pub async fn stored(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, ApiError> {
     let (choice, budget) = bounds(call)?;
     let request: VerifyRequest = read_json(call, body).await?;
-    let digest = whole(call.http, name, &request.digest).await?;
+    let digest = whole(call.http, name, &request.digest).await?.digest;
     let http = Arc::clone(call.http);
     let verified = deploy::verify::stored(&http.pipeline, &digest, choice, budget);
     let verified = while_wanted(call, verified).await?;
@@ -79,12 +76,14 @@ fn bounds(call: &Call<'_>) -> Result<(Choice, Duration), ApiError> {
     Ok((choice, Duration::from_secs(seconds)))
 }
 
-fn shown(verified: Verified) -> VerifiedPlugin {
+/// Returns the answer about a comparison.
+pub fn shown(verified: Verified) -> VerifiedPlugin {
     let Verified {
         candidate,
         golden,
         serving,
         report,
+        ..
     } = verified;
     let Report {
         chosen,
@@ -124,11 +123,7 @@ fn shown(verified: Verified) -> VerifiedPlugin {
         fields: fields
             .map(|((field, change), differences)| FieldDifference {
                 field,
-                change: match change {
-                    Change::Lost => DifferenceKind::Lost,
-                    Change::Gained => DifferenceKind::Gained,
-                    Change::Changed => DifferenceKind::Changed,
-                },
+                change,
                 differences: group(differences),
             })
             .collect(),

@@ -16,17 +16,17 @@ use crate::http::call::Call;
 use crate::http::endpoints::admin::{apply, flag, read_json};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
-use crate::pipeline::apply::{Part, apply_part};
+use crate::pipeline::apply::{DeclarationPart, apply_part};
 
 /// # Errors
 ///
 /// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store
 /// cannot be read.
-pub async fn get(call: &Call<'_>, which: &str, part: Part) -> Result<Reply, ApiError> {
+pub async fn get(call: &Call<'_>, which: &str, part: DeclarationPart) -> Result<Reply, ApiError> {
     let store = &*call.http.core.store;
     let workspace = find(store, which).await?;
     match part {
-        Part::Owners => {
+        DeclarationPart::Owners => {
             let owners = store.owners(workspace.id).await?;
             let answer = Owners {
                 workspace: workspace.slug,
@@ -34,7 +34,7 @@ pub async fn get(call: &Call<'_>, which: &str, part: Part) -> Result<Reply, ApiE
             };
             reply::json(StatusCode::OK, &answer)
         }
-        Part::Agents => {
+        DeclarationPart::Agents => {
             let agents = store.agents(workspace.id).await?;
             let answer = Agents {
                 workspace: workspace.slug,
@@ -51,7 +51,7 @@ pub async fn get(call: &Call<'_>, which: &str, part: Part) -> Result<Reply, ApiE
 pub async fn put(
     call: &Call<'_>,
     which: &str,
-    part: Part,
+    part: DeclarationPart,
     body: Unread,
 ) -> Result<Reply, ApiError> {
     let dry_run = flag(call, "dryRun")?;

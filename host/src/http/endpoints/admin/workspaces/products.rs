@@ -6,7 +6,6 @@
 //! `?replace=force` removes them in any case.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
@@ -37,7 +36,7 @@ pub async fn import(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply,
         .core
         .spawn(async move { run(&http, &workspace, format, replace, body).await });
     let report = report.await.map_err(ApiError::internal)??;
-    reply::json(StatusCode::OK, &told(report))
+    reply::json(StatusCode::OK, &import_report(report))
 }
 
 /// `DELETE /admin/v1/workspaces/{id}/products/{externalId}`: removes a product. Searches no
@@ -65,7 +64,7 @@ pub async fn remove(call: &Call<'_>, which: &str, external_id: &str) -> Result<R
     reply::json(StatusCode::OK, &answer)
 }
 
-fn told(report: Report) -> ImportReport {
+fn import_report(report: Report) -> ImportReport {
     let problems = report.problems.into_iter().map(|problem| RefusedLine {
         line: problem.line,
         message: problem.message,
@@ -148,7 +147,7 @@ async fn read(
     reader: &mut Reader,
     mut body: Unread,
 ) -> Result<(), ApiError> {
-    let time = Duration::from_secs(http.core.config.server.body_seconds);
+    let time = http.core.config.server.body_time();
     let mut rows = Vec::new();
     while let Some(bytes) = body.next(time).await? {
         let pushed = reader.push(&bytes, &mut rows);

@@ -14,7 +14,7 @@ const EXTERNAL_ID: Length = Length::filled(limits::EXTERNAL_ID_CHARACTERS);
 /// A body as far as it could be read. The phone number and the instance are checked even if other
 /// fields have issues, so that a partner gets all issues at once.
 #[derive(Default)]
-pub struct Read {
+pub struct PartialDraft {
     pub phone_number: Option<String>,
     pub instance: Option<AgentId>,
     /// `None` if a field has an issue.
@@ -39,7 +39,7 @@ pub struct Draft {
 }
 
 /// Reads a body. Returns `None` if it is not an object.
-pub fn read(body: Node<'_>) -> Option<Read> {
+pub fn read(body: Node<'_>) -> Option<PartialDraft> {
     let body = body.object()?;
     let is_written_to = ["template", "messageTemplate"]
         .iter()
@@ -85,7 +85,7 @@ pub fn read(body: Node<'_>) -> Option<Read> {
             .then(|| notification::template(body))
             .flatten(),
     };
-    Some(Read {
+    Some(PartialDraft {
         phone_number: phone_number.map(str::to_owned),
         instance: instance.map(AgentId),
         deal: name.map(|name| Draft {

@@ -21,7 +21,7 @@ use crate::http::endpoints::notifications::{
     answer as notification_answer, body as notification, instance,
 };
 use crate::http::error::ApiError;
-use crate::http::idempotency::{self, Key};
+use crate::http::idempotency::{self, IdempotencyHeader};
 use crate::http::json;
 use crate::http::reply::Reply;
 use crate::http::route::PartnerRoute;
@@ -41,7 +41,7 @@ pub async fn run(
     unread: Unread,
 ) -> Result<Reply, ApiError> {
     let http = call.http;
-    let key = Key::from_call(call)?;
+    let key = IdempotencyHeader::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;
     let (read, mut issues) = zod::read(&body, body::read);
     let read = read.unwrap_or_default();
@@ -63,7 +63,7 @@ pub async fn run(
         created
     });
     match work.await.map_err(ApiError::internal)?? {
-        Created::Answer { answer, replayed } => idempotency::as_told(call, answer, replayed),
+        Created::Answer { answer, replayed } => idempotency::stored_reply(call, answer, replayed),
         Created::Misfit(misfits) => Err(zod::invalid(&notification::misfits(&body, &misfits))),
         Created::Banned => Err(notification::banned()),
         Created::NoProduct => Err(no_product(&named)),

@@ -13,7 +13,7 @@ use crate::domain::json;
 use crate::domain::text::kept;
 use crate::limits;
 use crate::plugin::abi::Fault;
-use crate::plugin::abi::texts::{attributes, cut, kept_pairs, told};
+use crate::plugin::abi::texts::{attributes, cut, cut_note, kept_pairs};
 use crate::plugin::rules::{self, size};
 
 /// Returns the events in order. An event that breaks a rule becomes an invalid event.
@@ -42,7 +42,7 @@ pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> 
 fn event(index: usize, event: wit::Event, room: &mut usize) -> ChannelEvent {
     let invalid = |(what, field): (String, &str)| {
         EventBody::Invalid(Problem {
-            message: told(format!("the adapter gave {what}")),
+            message: cut_note(format!("the adapter gave {what}")),
             path: format!("events.{index}.{field}"),
         })
     };
@@ -102,7 +102,7 @@ fn event_body(body: wit::EventBody) -> Result<EventBody, (String, &'static str)>
         wit::EventBody::Inbound(message) => EventBody::Inbound(Box::new(inbound(message)?)),
         wit::EventBody::Template(change) => EventBody::Template(change.into()),
         wit::EventBody::Contact(change) => EventBody::Contact(Box::new(change.into())),
-        wit::EventBody::Other(why) => EventBody::Other(told(why)),
+        wit::EventBody::Other(why) => EventBody::Other(cut_note(why)),
         wit::EventBody::Invalid(problem) => EventBody::Invalid(problem.into()),
     };
     rules::channel::event(&body)?;

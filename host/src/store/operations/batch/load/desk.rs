@@ -104,7 +104,7 @@ for update of t -- postgres"
 );
 
 /// The key by which tickets are looked up.
-enum By {
+enum TicketLookup {
     Id(TicketId),
     /// The open ticket of a conversation.
     Conversation(ConversationId),
@@ -114,7 +114,7 @@ enum By {
     Trial(DealId),
 }
 
-impl By {
+impl TicketLookup {
     fn row(self, workspace_id: WorkspaceId) -> [Arg<'static>; 5] {
         let (mut id, mut conversation_id, mut deal_id) = (None, None, None);
         let mut closed_too = false;
@@ -148,16 +148,16 @@ pub async fn tickets(
     deals.extend(&links.deals);
     let mut wanted = Vec::new();
     for (workspace, id) in &links.tickets {
-        wanted.push(By::Id(*id).row(*workspace));
+        wanted.push(TicketLookup::Id(*id).row(*workspace));
     }
     for (workspace, conversation) in conversations {
-        wanted.push(By::Conversation(conversation).row(workspace));
+        wanted.push(TicketLookup::Conversation(conversation).row(workspace));
     }
     for (workspace, deal) in deals {
-        wanted.push(By::Deal(deal).row(workspace));
+        wanted.push(TicketLookup::Deal(deal).row(workspace));
     }
     for (workspace, deal) in read_set.trials_of(set) {
-        wanted.push(By::Trial(deal).row(workspace));
+        wanted.push(TicketLookup::Trial(deal).row(workspace));
     }
     let found: Vec<(TicketId, Ticket)> = tx
         .rows_each(&LOCK, &wanted, |row| {

@@ -330,7 +330,7 @@ for update of c -- postgres
 ");
 
 /// The key by which conversations are looked up.
-enum By {
+enum ConversationLookup {
     Id(ConversationId),
     /// The open conversation of a contact with an agent.
     Talk(ContactId, AgentId),
@@ -340,7 +340,7 @@ enum By {
     Trial(DealId),
 }
 
-impl By {
+impl ConversationLookup {
     fn row(self, workspace_id: WorkspaceId) -> [Arg<'static>; 6] {
         let (mut id, mut contact_id, mut agent_id, mut deal_id) = (None, None, None, None);
         let mut closed_too = false;
@@ -368,16 +368,16 @@ async fn conversations(
 ) -> Result<(), StoreError> {
     let mut wanted = Vec::new();
     for (workspace, id) in &links.conversations {
-        wanted.push(By::Id(*id).row(*workspace));
+        wanted.push(ConversationLookup::Id(*id).row(*workspace));
     }
     for (workspace, contact, agent) in read_set.talks_of(set) {
-        wanted.push(By::Talk(contact, agent).row(workspace));
+        wanted.push(ConversationLookup::Talk(contact, agent).row(workspace));
     }
     for (workspace, deal) in &read_set.deal_talks {
-        wanted.push(By::Deal(*deal).row(*workspace));
+        wanted.push(ConversationLookup::Deal(*deal).row(*workspace));
     }
     for (workspace, deal) in read_set.trials_of(set) {
-        wanted.push(By::Trial(deal).row(workspace));
+        wanted.push(ConversationLookup::Trial(deal).row(workspace));
     }
     let found: Vec<(ConversationId, Conversation)> = tx
         .rows_each(&CONVERSATIONS, &wanted, |row| {

@@ -293,13 +293,13 @@ and external_id = :external_id                         -- sqlite
 ");
 
 /// A key that [`KEYS`] looks up.
-enum Key<'a> {
+enum LookupKey<'a> {
     Claimed(&'a ClaimKey),
     OfContact(&'a (WorkspaceId, String)),
     OfProduct(&'a (WorkspaceId, String)),
 }
 
-impl<'a> Key<'a> {
+impl<'a> LookupKey<'a> {
     fn args(&self, place: u32) -> [Arg<'a>; 5] {
         let (connection_id, workspace_id, key, external_id) = match self {
             Self::Claimed((connection, key)) => (Some(connection), None, Some(key), None),
@@ -325,11 +325,11 @@ pub async fn keys(
     locked: &mut Locked,
     read_set: &ReadSet,
 ) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
-    let claimed = read_set.claims.iter().map(Key::Claimed);
-    let of_contacts = read_set.contact_keys.iter().map(Key::OfContact);
-    let of_products = read_set.products.iter().map(Key::OfProduct);
-    let keys: Vec<Key<'_>> = claimed.chain(of_contacts).chain(of_products).collect();
-    let keys: Vec<&Key<'_>> = keys.iter().collect();
+    let claimed = read_set.claims.iter().map(LookupKey::Claimed);
+    let of_contacts = read_set.contact_keys.iter().map(LookupKey::OfContact);
+    let of_products = read_set.products.iter().map(LookupKey::OfProduct);
+    let keys: Vec<LookupKey<'_>> = claimed.chain(of_contacts).chain(of_products).collect();
+    let keys: Vec<&LookupKey<'_>> = keys.iter().collect();
     let rows: Vec<_> = keys
         .iter()
         .zip(0_u32..)
@@ -338,17 +338,17 @@ pub async fn keys(
     let mut people = BTreeSet::new();
     tx.rows_each(&KEYS, &rows, |row| {
         match asked(&keys, row)? {
-            Key::Claimed(key) => {
+            LookupKey::Claimed(key) => {
                 let key = (*key).clone();
                 locked.claims.insert(key.clone());
                 set.claims.insert(key, working_set::claim(row)?);
             }
-            Key::OfContact(key) => {
+            LookupKey::OfContact(key) => {
                 let contact = row.id("contact_id")?;
                 people.insert((key.0, contact));
                 set.contact_keys.insert((*key).clone(), contact);
             }
-            Key::OfProduct(key) => {
+            LookupKey::OfProduct(key) => {
                 set.products.insert((*key).clone(), row.id("product_id")?);
             }
         }

@@ -49,7 +49,7 @@ pub fn place(index: u32) -> i32 {
 #[derive(Default)]
 pub struct Locked {
     /// By the id of a delivery and a place, or by the id of a message.
-    pub work: HashMap<(Uuid, i32), Work>,
+    pub work: HashMap<(Uuid, i32), QueueRow>,
     /// Dedupe keys that are claimed, including expired ones.
     pub claims: HashSet<ClaimKey>,
     pub requests: HashSet<IdempotencyKey>,
@@ -57,7 +57,7 @@ pub struct Locked {
 }
 
 /// A row of the queue.
-pub struct Work {
+pub struct QueueRow {
     pub workspace: WorkspaceId,
     pub lease: i64,
     pub until: Option<Micros>,
@@ -129,9 +129,9 @@ async fn lock_work(
     locked: &mut Locked,
     wanted: &[[Arg<'static>; 3]],
 ) -> Result<(), StoreError> {
-    let found: Vec<((Uuid, i32), Work)> = tx
+    let found: Vec<((Uuid, i32), QueueRow)> = tx
         .rows_each(&WORK, wanted, |row| {
-            let work = Work {
+            let work = QueueRow {
                 workspace: row.id("workspace_id")?,
                 lease: row.number("lease")?,
                 until: row.time_if("lease_until_at")?,

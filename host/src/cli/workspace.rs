@@ -1,17 +1,36 @@
-//! `leadhost workspace list`.
+//! `leadhost workspace`.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::admin_api::workspaces::Workspaces;
-use crate::cli::client::Reach;
+use crate::cli::client::ServiceAddress;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::table::table;
 
+#[derive(Subcommand)]
+pub enum Workspace {
+    /// List the workspaces
+    List(List),
+}
+
+impl Workspace {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
+    pub async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::List(command) => command.run().await,
+        }
+    }
+}
+
 #[derive(Args)]
 pub struct List {
     #[command(flatten)]
-    reach: Reach,
+    service: ServiceAddress,
 }
 
 impl List {
@@ -22,7 +41,7 @@ impl List {
     /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
-        let client = self.reach.client()?;
+        let client = self.service.client()?;
         let answer = client.get("/admin/v1/workspaces").await?;
         client.print(&answer, show);
         Ok(())

@@ -1,0 +1,191 @@
+//! `leadhost key`. Of a new key only its text goes to standard output, so that a script can read
+//! it; its description goes to standard error.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, Keys};
+use crate::cli::client::{ServiceAddress, encoded};
+use crate::cli::failure::Failure;
+use crate::cli::output::{complain, say};
+use crate::cli::table::{optional, seconds, table};
+use crate::domain::key::KeyKind;
+
+#[derive(Subcommand)]
+pub enum Key {
+    /// Create a key and show it once
+    Create(Create),
+    /// List keys, without their text
+    List(List),
+    /// Revoke a key
+    Revoke(Revoke),
+}
+
+impl Key {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
+    pub async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Create(command) => command.run().await,
+            Self::List(command) => command.run().await,
+            Self::Revoke(command) => command.run().await,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct Create {
+    /// Which API the key opens: the gateway, the data API, deal log and desk, or the admin API
+    #[arg(long)]
+    kind: Kind,
+    /// The workspace's slug; for all kinds except admin
+    #[arg(long, value_name = "SLUG")]
+    workspace: Option<String>,
+    /// The partner's name; for partner keys and access tokens
+    #[arg(long, value_name = "NAME")]
+    partner: Option<String>,
+    /// The purpose of the key, which lists show
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    label: String,
+    /// Days after which the key expires [default: never]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    expires_days: Option<u32>,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    Partner,
+    Workspace,
+    AccessToken,
+    Admin,
+}
+
+impl Create {
+    /// Creates a key and prints it, once.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let kind = match self.kind {
+            Kind::Partner => KeyKind::Partner,
+            Kind::Workspace => KeyKind::Workspace,
+            Kind::AccessToken => KeyKind::AccessToken,
+            Kind::Admin => KeyKind::Admin,
+        };
+        let client = self.service.client()?;
+        let request = CreateKeyRequest {
+            kind: kind.as_str().to_owned(),
+            workspace: self.workspace,
+            partner: self.partner,
+            label: self.label,
+            expires_days: self.expires_days,
+        };
+        let made = client.post("/admin/v1/keys", &request).await?;
+        client.print(&made, |made: &CreatedKey| {
+            complain(&format!(
+                "key {} ({}), shown only this once:",
+                made.view.id, made.view.hint
+            ));
+            say(&made.key);
+        });
+        Ok(())
+    }
+}
+
+#[derive(Args)]
+pub struct List {
+    /// Only keys of this workspace
+    #[arg(long, value_name = "SLUG")]
+    workspace: Option<String>,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl List {
+    /// Prints the keys of a workspace, or all. It does not print the secret part.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let path = match &self.workspace {
+            Some(slug) => format!("/admin/v1/keys?workspace={}", encoded(slug)),
+            None => "/admin/v1/keys".to_owned(),
+        };
+        let answer = client.get(&path).await?;
+        client.print(&answer, show);
+        Ok(())
+    }
+}
+
+fn show(answer: &Keys) {
+    let rows: Vec<Vec<String>> = answer
+        .keys
+        .iter()
+        .map(|key| {
+            vec![
+                key.id.to_string(),
+                key.kind.as_str().to_owned(),
+                optional(key.workspace.as_ref()),
+                optional(key.partner.as_ref()),
+                key.label.clone(),
+                key.hint.clone(),
+                key.state.to_string(),
+                optional(key.expires_at.map(seconds)),
+                optional(key.last_used_at.map(seconds)),
+            ]
+        })
+        .collect();
+    say(&table(
+        &[
+            "ID",
+            "KIND",
+            "WORKSPACE",
+            "PARTNER",
+            "LABEL",
+            "KEY",
+            "STATE",
+            "EXPIRES",
+            "LAST USED",
+        ],
+        &rows,
+    ));
+}
+
+#[derive(Args)]
+pub struct Revoke {
+    /// The key's id, as `leadhost key list` shows it
+    id: String,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Revoke {
+    /// Revokes the key.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let answer = client
+            .delete(&format!("/admin/v1/keys/{}", encoded(&self.id)))
+            .await?;
+        client.print(&answer, |_: &KeyRevoked| {
+            say(&format!(
+                "Revoked {}. Every host refuses it within one second.",
+                self.id
+            ));
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+//! `leadhost owner`. The e-mail address identifies an owner.
+
+use clap::{Args, Subcommand};
+
+use crate::admin_api::workspaces::{OwnerRequest, Owners, PartApplied};
+use crate::cli::client::{ServiceAddress, encoded};
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::table::{safe, table};
+use crate::domain::workspace::ChangeKind;
+
+#[derive(Subcommand)]
+pub enum Owner {
+    /// List the people of a workspace who own deals and answer tickets
+    List(List),
+    /// Add an owner, or rename an existing one
+    Add(Add),
+}
+
+impl Owner {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
+    pub async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::List(command) => command.run().await,
+            Self::Add(command) => command.run().await,
+        }
+    }
+}
+
+/// The workspace of the owners.
+#[derive(Args)]
+struct Of {
+    /// The workspace's slug
+    #[arg(long, value_name = "SLUG")]
+    workspace: String,
+}
+
+impl Of {
+    fn path(&self) -> String {
+        format!("/admin/v1/workspaces/{}/owners", encoded(&self.workspace))
+    }
+}
+
+#[derive(Args)]
+pub struct List {
+    #[command(flatten)]
+    of: Of,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl List {
+    /// Prints the owners of the workspace.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let answer = client.get(&self.of.path()).await?;
+        client.print(&answer, show);
+        Ok(())
+    }
+}
+
+fn show(answer: &Owners) {
+    let rows: Vec<Vec<String>> = answer
+        .owners
+        .iter()
+        .map(|owner| {
+            vec![
+                owner.email.clone(),
+                owner.name.clone(),
+                owner.id.to_string(),
+            ]
+        })
+        .collect();
+    say(&table(&["E-MAIL", "NAME", "ID"], &rows));
+}
+
+#[derive(Args)]
+pub struct Add {
+    /// The e-mail address by which partners and the desk name the owner
+    email: String,
+    /// The owner's name
+    #[arg(long)]
+    name: String,
+    #[command(flatten)]
+    of: Of,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Add {
+    /// Adds the owner, or renames the owner with this e-mail address.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let path = self.of.path();
+        let list = [OwnerRequest {
+            email: self.email,
+            name: self.name,
+        }];
+        let answer = client.put(&path, &list).await?;
+        client.print(&answer, |answer: &PartApplied| {
+            say(&match answer.changes.first() {
+                Some(change) => match change.what {
+                    ChangeKind::Created => format!("Added {}.", safe(&change.name)),
+                    ChangeKind::Changed => format!("Renamed {}.", safe(&change.name)),
+                },
+                None => "No change.".to_owned(),
+            });
+        });
+        Ok(())
+    }
+}
