@@ -261,8 +261,13 @@ async fn every_command_works_against_a_running_service(on: On) {
     check(&["plugin", "check", mapping.to_str().unwrap()], "usable");
     check(
         &["plugin", "verify", mapping.to_str().unwrap()],
-        "which serves: ",
+        ", active): 0 deliveries",
     );
+    let digest = service.run(&["plugin", "list", "--json"]);
+    let digest: Value = serde_json::from_str(&digest).unwrap();
+    let digest = digest["plugins"][0]["digest"].as_str().unwrap();
+    let impact = service.fail(&["plugin", "impact", &format!("mapping@{digest}")]);
+    assert!(impact.contains("no version"), "{impact}");
     let key = folder.path().join("signing.pem");
     let key = key.to_str().unwrap();
     check(&["plugin", "keygen", key], "ed25519:");

@@ -2,6 +2,7 @@
 //! converters.
 
 mod answers;
+mod backlog;
 mod checks;
 mod circuits;
 mod compressed;
@@ -10,14 +11,13 @@ mod dedupe;
 mod fetches;
 mod full;
 mod input;
-mod large;
+mod large_deliveries;
 mod masking;
 mod meta;
 mod origins;
 mod reload;
 mod replay;
 mod replies;
-mod turns;
 
 use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::{Value, json};

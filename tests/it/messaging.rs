@@ -2,16 +2,16 @@
 //! the first-party adapters to doubles of the providers, and the way back is
 //! exported and reported.
 
-mod back;
 mod cut_off;
 mod desk;
+mod idempotency;
 mod inbound;
-mod kept;
 mod killed;
-mod once;
 mod parameters;
 mod refused;
 mod report;
+mod retries;
+mod statuses;
 mod story;
 mod twilio;
 mod unknown;

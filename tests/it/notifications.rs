@@ -127,7 +127,7 @@ impl Bot {
             .host
             .store()
             .claim(
-                &leadhost::store::Turns::new(10),
+                &leadhost::store::ClaimTurns::new(10),
                 now,
                 now.plus(Duration::from_secs(60)),
             )

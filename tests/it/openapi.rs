@@ -1,7 +1,7 @@
 //! The OpenAPI document is correct: its examples are sent to a host, and the
 //! answers and refusals are checked against it.
 
-use leadhost::http::openapi::{self, Fit};
+use leadhost::http::openapi::{self, SchemaValidator};
 use leadhost::http::route::Surface;
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
@@ -240,8 +240,8 @@ impl Described {
         let media = &told["content"][kind];
         assert!(media.is_object(), "the document has no `{kind}`: {what}");
         if kind == "application/json" {
-            let fit = Fit::new(&self.document, &media["schema"]);
-            assert_eq!(fit.complaint(&answer.json()), None, "{what}");
+            let validator = SchemaValidator::new(&self.document, &media["schema"]);
+            assert_eq!(validator.complaint(&answer.json()), None, "{what}");
         }
     }
 }

@@ -20,7 +20,7 @@ leadhost_tests::on_every_store! {
     a_head_behind_another_request_is_held_to_the_same_rules,
     an_address_or_headers_past_the_bound_are_refused_in_the_familys_format,
     unknown_paths_are_refused_in_the_familys_format,
-    surfaces_with_addresses_of_their_own_keep_to_themselves,
+    surfaces_on_separate_addresses_serve_only_their_own_paths,
     every_other_method_gets_the_allowed_ones,
     head_is_get_without_the_body,
     every_answer_carries_the_requests_id,
@@ -329,7 +329,7 @@ async fn unknown_paths_are_refused_in_the_familys_format(on: On) {
     assert!(admin["error"].is_string());
 }
 
-async fn surfaces_with_addresses_of_their_own_keep_to_themselves(on: On) {
+async fn surfaces_on_separate_addresses_serve_only_their_own_paths(on: On) {
     let host = Host::start(Options::on(on).with("server.data_listen", "127.0.0.1:0")).await;
     assert_ne!(host.addresses.gateway, host.addresses.data);
     let ask = |to, target| Ask::new(to, "GET".parse().expect("a method"), target).send();

@@ -3,7 +3,6 @@
 //! store; a clause that is not listed is dead code, which the lints refuse.
 
 mod accept;
-mod again;
 mod answers;
 mod claims;
 mod contacts;
@@ -23,6 +22,7 @@ mod plugins;
 mod postgres;
 mod products;
 mod quarantine;
+mod reconversion;
 mod removal;
 mod repeat;
 mod rollup;
@@ -31,7 +31,7 @@ pub(crate) mod world;
 mod writer;
 
 use deals::{creating, lookup, noting, patching};
-use messages::{greeting, notifying, receiving, reports, sending, statuses, waiting};
+use messages::{greeting, notifying, receiving, reports, sending, statuses, timeouts};
 use rollup::{builds, counting, cubes, removals};
 
 /// Runs every clause on the named stores: one module for each store, with the
@@ -68,7 +68,7 @@ clauses! {
             a_batch_with_a_wrong_write_leaves_nothing,
             a_commit_that_is_dropped_half_way_harms_nothing,
             no_writes_are_no_commit;
-        again:
+        reconversion:
             a_failed_delivery_is_accepted_as_usual_when_it_is_retried,
             a_failure_is_remembered_with_its_attempts_and_its_next_time,
             a_replay_of_the_owner_never_answers_duplicate,
@@ -85,9 +85,9 @@ clauses! {
         answers:
             answers_stay_with_their_delivery_in_the_order_of_settling,
             the_answered_request_is_kept_rather_than_the_pointers,
-            an_answer_that_led_nowhere_is_not_kept,
+            the_answer_of_a_failed_fetch_is_not_kept,
             an_item_that_is_fetched_again_keeps_its_newest_answer,
-            answers_go_with_their_delivery,
+            answers_are_removed_with_their_delivery,
             a_released_delivery_is_unchanged;
         claims:
             due_work_is_claimed_oldest_first_and_by_the_limit,
@@ -114,7 +114,7 @@ clauses! {
             an_address_finds_a_person_when_one_of_the_two_has_no_phone,
             a_phone_decides_before_an_address,
             an_impossible_phone_is_no_phone,
-            people_of_two_workspaces_never_meet;
+            contacts_of_two_workspaces_are_separate;
         lookup:
             a_deal_is_four_objects_with_nulls,
             deals_are_found_by_each_filter_newest_first,
@@ -128,7 +128,7 @@ clauses! {
             a_deal_that_ends_ends_its_conversation,
             two_changes_of_one_batch_are_one_stamp_and_two_history_rows,
             changes_that_partners_make_together_are_all_in_the_history,
-            time_and_a_partner_meet_in_one_batch,
+            a_timeout_and_partner_changes_in_one_batch_make_one_ticket,
             a_source_leaves_what_a_partner_changed;
         creating:
             a_deal_is_made_with_its_person_and_found_by_its_partner_only,
@@ -188,18 +188,18 @@ clauses! {
             a_replay_takes_a_waiting_fetch_from_its_holder;
         fleet:
             a_host_is_listed_with_its_last_report_until_it_leaves,
-            a_proposal_stands_alone_and_serves_once,
+            one_proposal_of_a_plugin_is_open_at_a_time_and_is_activated_once,
             a_proposal_that_is_withdrawn_never_serves,
             a_proposal_of_a_dead_host_blocks_no_other,
-            a_workspace_pays_for_what_it_asks_and_not_for_refusals,
+            accepted_requests_count_against_the_rate_and_refused_ones_do_not,
             announcements_arrive,
             the_first_sealing_key_counts_until_its_owner_replaces_it;
         keeping:
-            finished_deliveries_go_after_their_time_and_leads_stay,
-            quarantined_deliveries_go_sooner,
+            finished_deliveries_are_removed_after_their_retention_and_leads_stay,
+            quarantined_deliveries_are_removed_sooner,
             a_sweep_takes_no_more_than_asked_and_the_oldest_first,
             held_deliveries_are_not_swept,
-            content_keys_go_when_their_window_is_over,
+            content_keys_are_removed_after_their_window,
             the_backlog_counts_waiting_deliveries,
             deliveries_are_listed_newest_first_by_each_filter;
         quarantine:
@@ -222,14 +222,14 @@ clauses! {
             a_component_that_is_not_stored_cannot_serve,
             the_newest_hundred_refusals_are_kept;
         products:
-            an_import_makes_changes_and_keeps,
+            an_import_creates_changes_and_keeps_products,
             the_last_of_two_products_with_one_id_counts,
             products_that_the_import_has_named_before_are_left_alone,
             the_feed_has_declared_products_too,
             a_replaced_catalogue_loses_what_was_not_named,
             a_deal_of_a_removed_product_shows_none,
             removals_are_in_the_feed_for_their_time_and_no_longer,
-            products_of_two_workspaces_never_meet;
+            products_of_two_workspaces_are_separate;
         removal:
             a_person_is_erased_with_all_its_data_and_no_other_person_is,
             a_source_that_repeats_a_lead_brings_no_person_back,
@@ -280,7 +280,7 @@ clauses! {
             a_message_that_is_given_up_failed_and_is_in_the_report,
             a_status_settles_an_unknown_outcome,
             a_message_that_has_a_status_is_never_sent_again,
-            a_sender_that_dies_in_the_middle_leaves_an_unknown_outcome,
+            a_host_that_stops_in_the_middle_of_a_send_leaves_an_unknown_outcome,
             a_paused_instance_sends_nothing_until_it_is_resumed,
             a_message_that_may_not_go_out_is_still_given_up_at_its_time,
             a_held_number_is_not_claimed_and_a_held_contact_is_reported;
@@ -306,12 +306,12 @@ clauses! {
             a_new_number_is_the_contacts_and_the_old_one_stays_a_key,
             a_status_does_not_change_an_incoming_message,
             news_of_a_template_change_the_stored_list;
-        waiting:
-            an_unanswered_conversation_goes_to_people_unless_it_should_not,
+        timeouts:
+            an_unanswered_conversation_is_handed_to_people_unless_the_notification_forbids_it,
             each_message_of_ours_gives_the_contact_new_time,
             an_idle_conversation_closes_and_the_next_message_opens_another,
-            unanswered_and_idle_at_once_is_both,
-            a_conversation_elsewhere_is_left_alone;
+            a_conversation_that_is_unanswered_and_idle_is_handed_over_and_closed,
+            a_timeout_of_an_unknown_conversation_changes_nothing;
         greeting:
             lead_deal_conversation_and_message_come_from_one_webhook,
             tests_and_contacts_who_cannot_or_will_not_get_messages_are_not_greeted;

@@ -4,14 +4,15 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 
-use leadhost::http::openapi::{self, Fit};
+use leadhost::http::openapi::{self, SchemaValidator};
 use leadhost::http::route::Surface;
 use serde_json::Value;
 
 use crate::client::Answer;
 
 /// Schemas that are compiled once, by where they are in the document.
-static FITS: LazyLock<Mutex<HashMap<String, &'static Fit>>> = LazyLock::new(Mutex::default);
+static VALIDATORS: LazyLock<Mutex<HashMap<String, &'static SchemaValidator>>> =
+    LazyLock::new(Mutex::default);
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::document(Surface::Admin));
 
@@ -53,12 +54,12 @@ pub fn check(method: &str, target: &str, answer: &Answer) {
         answer.status
     );
     let place = format!("{method} {template} {} {content_type}", answer.status);
-    let fit = *FITS
+    let validator = *VALIDATORS
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
         .entry(place.clone())
-        .or_insert_with(|| Box::leak(Box::new(Fit::new(&DOCUMENT, schema))));
-    let complaint = fit.complaint(&answer.json());
+        .or_insert_with(|| Box::leak(Box::new(SchemaValidator::new(&DOCUMENT, schema))));
+    let complaint = validator.complaint(&answer.json());
     assert_eq!(
         complaint,
         None,

@@ -9,11 +9,11 @@ use tempfile::TempDir;
 
 use crate::client::Ask;
 use crate::components::component;
+use crate::host_actions::until;
 use crate::load::{Notifications, assert_each_once};
 use crate::on::On;
 use crate::program::binary;
 use crate::service::Service;
-use crate::way::until;
 
 /// With a rate limit that lets a test read everything back quickly.
 const PORTAL: &str = r#"

@@ -12,7 +12,7 @@ pub use xtask::double::channel::{
     Told,
 };
 
-use crate::way::until;
+use crate::host_actions::until;
 
 /// The time of a double at first: the time at which every test starts.
 pub const BEGINNING: u64 = 1_894_708_800;

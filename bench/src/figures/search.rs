@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use leadhost::domain::id::ProductId;
-use leadhost::search::{Gathering, Index, Term, fold};
+use leadhost::search::{Index, IndexBuilder, Term, fold};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use sqlx::postgres::PgRow;
@@ -247,13 +247,13 @@ struct Built {
 fn build(names: &[String]) -> Result<Built, Failure> {
     let before = resident()?;
     let begin = processor();
-    let mut gathering = Gathering::default();
+    let mut builder = IndexBuilder::default();
     for (number, name) in names.iter().enumerate() {
-        gathering.set(id(number), Some(name));
+        builder.set(id(number), Some(name));
     }
     let gathered = processor() - begin;
     let begin = processor();
-    let index = gathering.build();
+    let index = builder.build();
     let built = processor() - begin;
     let resident = resident()?.saturating_sub(before);
     eprintln!("  the index takes {} bytes", index.bytes());

@@ -218,6 +218,20 @@ pub struct RefusedComponent {
     pub hosts: Option<Vec<BehindView>>,
 }
 
+/// The version whose harm is asked for.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImpactRequest {
+    /// The digest of a stored version. Its first 8 or more characters are enough if they name
+    /// one version.
+    #[schema(min_length = 8)]
+    pub digest: String,
+    /// The digest of the version to compare it with. Null for the active version, or for the
+    /// previous one if the first digest is that of the active version.
+    #[serde(default)]
+    pub against: Option<String>,
+}
+
 /// The stored version to verify.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -228,7 +242,7 @@ pub struct VerifyRequest {
     pub digest: String,
 }
 
-/// A version compared with the one that serves: both converted the same stored deliveries.
+/// A version compared with another one: both converted the same stored deliveries.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedPlugin {
@@ -239,8 +253,9 @@ pub struct VerifiedPlugin {
     pub digest: Digest,
     /// The number of golden cases that the candidate carries and has passed.
     pub golden: u32,
-    /// Null if no version of this name serves: then nothing was compared.
-    pub serving: Option<ServingVersion>,
+    /// The version that it was compared with. Null if no version of this name serves: then
+    /// nothing was compared.
+    pub against: Option<ComparedVersion>,
     /// Deliveries that were chosen: those that failed, and the newest of each connection and
     /// outcome.
     pub chosen: u64,
@@ -258,17 +273,17 @@ pub struct VerifiedPlugin {
     pub compared: u64,
     /// Compared deliveries of which both versions make the same.
     pub same: u64,
-    /// Leads that the serving version makes of the compared deliveries.
+    /// Leads that the other version makes of the compared deliveries.
     pub leads: u64,
     /// Leads that the candidate makes of them.
     pub candidate_leads: u64,
-    /// Deliveries that the serving version converts, and the candidate refuses or fails on.
+    /// Deliveries that the other version converts, and the candidate refuses or fails on.
     pub newly_failing: DifferenceView,
-    /// Deliveries that the serving version refuses or fails on, and the candidate converts.
+    /// Deliveries that the other version refuses or fails on, and the candidate converts.
     pub no_longer_failing: DifferenceView,
     /// Leads that only the candidate makes.
     pub appeared: DifferenceView,
-    /// Leads that only the serving version makes.
+    /// Leads that only the other version makes.
     pub vanished: DifferenceView,
     /// Items other than leads that appear, vanish or become another kind.
     pub items: DifferenceView,
@@ -278,12 +293,14 @@ pub struct VerifiedPlugin {
     pub took_ms: u64,
 }
 
-/// The version that serves.
+/// The version that another one was compared with.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct ServingVersion {
+pub struct ComparedVersion {
     pub version: String,
     /// The SHA-256 of the component.
     pub digest: Digest,
+    /// Whether it is the active version.
+    pub active: bool,
 }
 
 /// Differences in one field.
@@ -311,7 +328,7 @@ pub struct DifferenceView {
 pub struct ExampleView {
     pub delivery_id: DeliveryId,
     pub connection_id: ConnectionId,
-    /// With the version that serves. Null for no value.
+    /// With the other version. Null for no value.
     pub before: Option<String>,
     /// With the candidate. Null for no value.
     pub after: Option<String>,

@@ -8,7 +8,7 @@ use clap::Args;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::failure::Failure;
-use crate::plugin::{COMPILE_EXIT_INVALID, compile_component, stand_back};
+use crate::plugin::{COMPILE_EXIT_INVALID, compile_component, lower_priority};
 
 #[derive(Args)]
 pub struct Compile {
@@ -43,7 +43,7 @@ impl Compile {
 
     fn bound(&self) -> Result<(), Failure> {
         // The compiler's threads inherit the priority.
-        stand_back();
+        lower_priority();
         if self.memory_mib > 0 {
             bound(Resource::As, self.memory_mib << 20)?;
         }

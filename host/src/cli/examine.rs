@@ -11,8 +11,8 @@ use rustix::process::Resource;
 use super::compile::bound;
 use super::failure::Failure;
 use crate::limits;
+use crate::plugin::lower_priority;
 use crate::plugin::schema::{Question, answer};
-use crate::plugin::stand_back;
 
 #[derive(Args)]
 pub struct Examine {
@@ -30,7 +30,7 @@ impl Examine {
     /// [`Failure`] if a limit cannot be set, the question cannot be read, the check panics, or
     /// the answer cannot be written.
     pub fn run(self) -> Result<(), Failure> {
-        stand_back();
+        lower_priority();
         bound(Resource::As, self.memory_mib << 20)?;
         bound(Resource::Cpu, self.seconds.max(1))?;
         bound(Resource::Core, 0)?;

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_same_holds_for_both_families() {
+    async fn listeners_of_both_address_families_close_alike() {
         check("[::1]:0", "::1").await;
         check("[::]:0", "127.0.0.1").await;
     }

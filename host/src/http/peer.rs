@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_trusted_proxy_is_believed() {
+    fn only_a_trusted_proxy_may_name_the_client() {
         let named = ["198.51.100.1, 203.0.113.9"];
         assert_eq!(peer("", "10.0.0.1", &named), "10.0.0.1");
         assert_eq!(peer("10.0.0.0/8", "10.0.0.1", &named), "203.0.113.9");

@@ -35,10 +35,10 @@ fn can_serve(http: &Http) -> Result<(), ApiError> {
 }
 
 /// Refuses the request if its partner is past its rate.
-fn in_pace(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> {
+fn within_rate(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> {
     let http = call.http;
     let asked = http
-        .partner_pace
+        .partner_rate
         .ask(&caller.partner().id, http.core.clock.now());
     asked.map_err(|retry_after| {
         http.core.metrics.http.shed(Shed::RateOfOnePartner);
@@ -82,7 +82,7 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
         },
         Route::Partner(route) => {
             let caller = auth::partner(call).await?;
-            in_pace(call, &caller)?;
+            within_rate(call, &caller)?;
             match route {
                 PartnerRoute::FindDeals => deals::find(call, &caller).await,
                 PartnerRoute::CreateDeal => deals::create(call, &caller, body).await,
@@ -94,7 +94,7 @@ pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
         }
         Route::Token(route) => {
             let caller = auth::access_token(call).await?;
-            in_pace(call, &caller)?;
+            within_rate(call, &caller)?;
             match route {
                 TokenRoute::LogDeal { deal } => deals::log(call, &caller, deal, body).await,
                 TokenRoute::ListTickets => tickets::list(call, &caller).await,

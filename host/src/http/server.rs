@@ -1,9 +1,9 @@
 //! The accept loop: a place for each connection, deadlines for slow clients, and a shutdown
 //! that cuts no client off.
 //!
-//! Each connection has a place, and idle ones make room (`crowd`). While all are being served,
-//! the next one waits in the kernel's queue, where it costs nothing. A drain lets connections
-//! in for a moment more, makes all of them close after their next answer, closes the idle ones,
+//! Each connection has a place, and idle ones make room (`connection_limit`). While all are
+//! being served, the next one waits in the kernel's queue, where it costs nothing. A drain lets
+//! connections in for a moment more, makes all of them close after their next answer, closes the idle ones,
 //! then the listener (`closing`), and drops what is left when its time is up.
 
 use std::convert::Infallible;
@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 use super::answer::answer;
 use super::closing;
-use super::crowd::{Crowd, TooManyOfOne};
+use super::connection_limit::{ConnectionLimit, TooManyOfOne};
 use super::error::ApiError;
 use super::http2;
 use super::io::{Progress, Refusing, Watched};
@@ -46,15 +46,15 @@ pub async fn serve(
     tls: Option<Arc<Tls>>,
     serving: Handle,
 ) {
-    let crowd = match surface {
+    let connection_limit = match surface {
         Surface::Admin => http.operators.clone(),
-        Surface::Gateway | Surface::Data | Surface::Both => http.crowd.clone(),
+        Surface::Gateway | Surface::Data | Surface::Both => http.connection_limit.clone(),
     };
     // Only the requests of outsiders hold up a drain.
     let _hold = (surface != Surface::Admin).then(|| http.core.shutdown.hold());
     let door = Door {
         http: &http,
-        crowd: &crowd,
+        connection_limit: &connection_limit,
         surface,
         tls: tls.as_ref(),
         serving: &serving,
@@ -81,7 +81,7 @@ pub async fn serve(
 /// Where connections are accepted.
 struct Door<'a> {
     http: &'a Arc<Http>,
-    crowd: &'a Arc<Crowd>,
+    connection_limit: &'a Arc<ConnectionLimit>,
     surface: Surface,
     tls: Option<&'a Arc<Tls>>,
     serving: &'a Handle,
@@ -147,7 +147,7 @@ impl Door<'_> {
             family: self.surface.family("/"),
             clock: Arc::clone(&self.http.core.clock),
         };
-        let place = match self.crowd.admit(peer.ip(), &progress).await {
+        let place = match self.connection_limit.admit(peer.ip(), &progress).await {
             Ok((place, gone)) => {
                 self.http.core.metrics.http.connections_sent_away(gone);
                 place

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{budget, crowd, failures, pace, rate};
+use super::{budget, connection_limit, failures, local_rate, rate};
 use crate::core::Core;
 use crate::domain::id::{ConnectionId, PartnerId};
 use crate::limits;
@@ -14,17 +14,17 @@ pub struct Http {
     pub core: Arc<Core>,
     pub pipeline: Arc<Pipeline>,
     /// The open connections of the gateway's and the data API's addresses.
-    pub(super) crowd: Arc<crowd::Crowd>,
+    pub(super) connection_limit: Arc<connection_limit::ConnectionLimit>,
     /// The admin surface has places of its own, so that clients outside do not lock operators
     /// out, and room of its own for bodies.
-    pub(super) operators: Arc<crowd::Crowd>,
+    pub(super) operators: Arc<connection_limit::ConnectionLimit>,
     pub(super) bodies: Arc<budget::Budget>,
     pub(super) operators_bodies: Arc<budget::Budget>,
     /// The budget of large answers that clients have not read yet.
     pub(super) answers: Arc<budget::Budget>,
     pub(super) failures: failures::Failures,
-    pub(super) connection_pace: pace::Pace<ConnectionId>,
-    pub(super) partner_pace: pace::Pace<PartnerId>,
+    pub(super) connection_rate: local_rate::LocalRateLimiter<ConnectionId>,
+    pub(super) partner_rate: local_rate::LocalRateLimiter<PartnerId>,
     pub rate: rate::RateLimiter,
 }
 
@@ -36,20 +36,30 @@ impl Http {
         let operators = limits::ADMIN_CONNECTIONS;
         let component = config.plugins.component_mib << 20;
         Self {
-            crowd: Arc::new(crowd::Crowd::new(
+            connection_limit: Arc::new(connection_limit::ConnectionLimit::new(
                 server.connections,
                 server.connections_per_peer,
                 limits::RESTS_FOR,
             )),
-            operators: Arc::new(crowd::Crowd::new(operators, operators, Duration::ZERO)),
+            operators: Arc::new(connection_limit::ConnectionLimit::new(
+                operators,
+                operators,
+                Duration::ZERO,
+            )),
             bodies: Arc::new(budget::Budget::configured(server)),
             operators_bodies: Arc::new(budget::Budget::whole(
                 2 * component.max(limits::ADMIN_BODY_BYTES),
             )),
             answers: Arc::new(budget::Budget::of_answers(server)),
             failures: failures::Failures::new(server.failed_keys),
-            connection_pace: pace::Pace::new(config.intake.connection_rate, Duration::from_secs(1)),
-            partner_pace: pace::Pace::new(server.partner_rate, Duration::from_mins(1)),
+            connection_rate: local_rate::LocalRateLimiter::new(
+                config.intake.connection_rate,
+                Duration::from_secs(1),
+            ),
+            partner_rate: local_rate::LocalRateLimiter::new(
+                server.partner_rate,
+                Duration::from_mins(1),
+            ),
             rate: rate::RateLimiter::default(),
             core,
             pipeline,

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::connections::Live;
 use super::notify::{Answer, Wording};
 use super::props;
-use super::templates::{self, Misfit, TemplateError, wanted::TemplateUse};
+use super::templates::{self, Misfit, TemplateError, requested::TemplateUse};
 use crate::domain::contact;
 use crate::domain::id::{AgentId, DealId};
 use crate::domain::phone::Phone;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::connections::Live;
-use super::held::{self, LeaseDeadline};
+use super::lease::{self, LeaseDeadline};
 use super::mask::Mask;
 use super::{convert, failure, greeting, normalise, props};
 use crate::domain::delivery::Body;
@@ -42,7 +42,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline
         notes,
         outcome,
     };
-    held::settle(pipeline, Write::Settle(Box::new(settlement))).await;
+    lease::settle(pipeline, Write::Settle(Box::new(settlement))).await;
 }
 
 type Ran = Option<(Arc<Loaded>, Arc<Live>)>;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{held, worker};
+use super::{lease, worker};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
@@ -102,6 +102,6 @@ async fn one(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> bool {
         result,
         part: None,
     };
-    held::settle_conversion(pipeline, conversion).await;
+    lease::settle_conversion(pipeline, conversion).await;
     !failed
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use super::catalogue::shelves::Catalogue;
+use super::catalogue::index_cache::Catalogue;
 use super::connections::Connections;
+use super::delivery_turns::DeliveryTurns;
 use super::fleet::state::Fleet;
 use super::keys::Keys;
 use super::rollup::state::Rollup;
 use super::templates::lists::Templates;
-use super::turns::Turns;
-use super::waiting::WaitingDeliveries;
+use super::waiting_deliveries::WaitingDeliveries;
 use crate::core::Core;
 use crate::domain::connection::Connection;
 use crate::domain::id::ConnectionId;
@@ -29,7 +29,7 @@ pub struct Pipeline {
     pub keys: Keys,
     pub rollup: Rollup,
     pub templates: Templates,
-    pub turns: Turns,
+    pub turns: DeliveryTurns,
     /// Signals work that was stored and is due now.
     pub(super) wake: Notify,
     pub waiting: WaitingDeliveries,
@@ -45,7 +45,7 @@ impl Pipeline {
         let (config, store) = (&core.config, &core.store);
         Self {
             catalogue: Catalogue::new(config.search.memory_mib),
-            turns: Turns::new(limits::TURNS_PER_WRITE * store.writes_of_one()),
+            turns: DeliveryTurns::new(limits::TURNS_PER_WRITE * store.writes_of_one()),
             connections: Connections::new(Arc::clone(store), Arc::clone(&core.sealer)),
             fleet: Fleet::new(&config.server, core.clock.now()),
             keys: Keys::default(),

@@ -1,7 +1,7 @@
 //! Runs queued work: conversions that did not fit into their request, retries that are due,
 //! fetches, messages. Work is claimed with a lease, so that another host takes over the
 //! work of a dead one. At most `worker.concurrency` pieces run at once, and connections
-//! take turns (`store::Turns`).
+//! take turns (`store::ClaimTurns`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::convert;
 use super::failure::{self, ConvertError};
-use super::held::{self, LeaseDeadline};
+use super::lease::{self, LeaseDeadline};
 use super::proof::{self, Evidence};
 use super::{fetch, send};
 use crate::domain::delivery::DeliveryStatus;
@@ -19,7 +19,7 @@ use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError};
 use crate::shutdown::Shutdown;
 use crate::store::{
-    ConversionResult, HeldDelivery, InHand, Job, Mode, Reconversion, StoreError, Turns,
+    ClaimTurns, ConversionResult, HeldDelivery, InHand, Job, Mode, Reconversion, StoreError,
 };
 
 /// How long the worker rests if nothing wakes it, so that work that becomes due is found.
@@ -101,12 +101,12 @@ impl Hands {
     /// Returns what may be claimed in addition: for one connection at most half of the
     /// worker's pieces, a quarter if they are conversions, which use the processor
     /// throughout; the last quarter is for connections with no piece in progress.
-    fn turns(&self, concurrency: usize, after: Option<ConnectionId>) -> Turns {
+    fn turns(&self, concurrency: usize, after: Option<ConnectionId>) -> ClaimTurns {
         let most = u32::try_from(concurrency).unwrap_or(u32::MAX);
         let quarter = (most / 4).max(1);
         let free = most.saturating_sub(self.all);
         let limit = most.saturating_sub(quarter).saturating_sub(self.all);
-        Turns {
+        ClaimTurns {
             limit,
             spare: free - limit,
             share: (most / 2).max(1),
@@ -207,7 +207,7 @@ async fn work(pipeline: &Arc<Pipeline>, work: ClaimedJob) {
 pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
     let id = held.delivery.id;
     let result = reconvert(pipeline, &held, Budget::Worker).await;
-    held::settle_conversion(
+    lease::settle_conversion(
         pipeline,
         Reconversion {
             delivery: id,

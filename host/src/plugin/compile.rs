@@ -22,7 +22,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::engine;
 use super::error::{EngineError, LoadError};
-use super::schedule::aside;
+use super::schedule::in_background;
 use crate::domain::plugin::Digest;
 use crate::limits;
 
@@ -130,7 +130,7 @@ impl Compilation {
         drop(permit);
         let (folder, path, digest) = (self.folder.clone(), self.path(digest), digest.clone());
         // It computes a hash over all of the code and waits for the disk.
-        aside(move || {
+        in_background(move || {
             if let Err(error) = keep(&folder, &path, &code) {
                 tracing::warn!(%error, digest = digest.short(), "compiled plugin not saved; the next start compiles it again");
             }
@@ -151,7 +151,7 @@ impl Compilation {
 
     async fn compile_in_child(&self, program: &Path, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
         let folder = self.folder.clone();
-        let (input, output) = aside(move || files_of_child(&folder, &wasm)).await??;
+        let (input, output) = in_background(move || files_of_child(&folder, &wasm)).await??;
         let child = tokio::process::Command::new(program)
             .arg("compile")
             .arg(input.path())
@@ -196,7 +196,7 @@ impl Compilation {
             });
         }
         let most = self.most_code;
-        aside(move || {
+        in_background(move || {
             let read = |error| host("reading the compiler's output", error);
             fits(output.as_file().metadata().map_err(read)?.len(), most)?;
             fs::read(output.path()).map_err(read)

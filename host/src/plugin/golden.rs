@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::error::{CallError, LoadError};
 use super::imports::Wasi;
 use super::load::{Loaded, tried};
-use super::schedule::aside;
+use super::schedule::in_background;
 use super::trial::TRIAL_LANE;
 use super::{Budget, CallAccount, Plugins};
 use crate::limits;
@@ -46,7 +46,7 @@ pub(super) async fn try_cases(
         };
         let case = Arc::clone(case);
         // The answer and the case are as long as the plugin made them.
-        let failure = aside(move || {
+        let failure = in_background(move || {
             let difference = match &case.expect {
                 None => Some("the case has no expectation".to_owned()),
                 Some(_) => case.difference(&normalise(answer)),

@@ -14,7 +14,7 @@ use super::abi::{self, Guest, Offer};
 use super::error::{CallError, LoadError, first_of, shortened};
 use super::imports::Wasi;
 use super::instance::InstanceState;
-use super::schedule::aside;
+use super::schedule::in_background;
 use super::schema::{Bounded, Fault, Refused};
 use super::trial::{Aside, TRIAL_LANE, Trial};
 use super::{Budget, CallAccount, Plugins, golden, imports, replies, rules, signature};
@@ -131,7 +131,7 @@ pub(super) async fn prepare(trial: &mut Trial, wasm: Vec<u8>) -> Result<Prepared
     let plugins = trial.plugins.clone();
     let limit = plugins.0.component_bytes;
     let (read, wasm) =
-        aside(move || InspectedComponent::from_wasm(&wasm, limit).map(|read| (read, wasm)))
+        in_background(move || InspectedComponent::from_wasm(&wasm, limit).map(|read| (read, wasm)))
             .await??;
     let linked = link(&plugins, &read.digest, wasm).await?;
     trial.within(try_out(&plugins, read, linked)).await?
@@ -254,7 +254,7 @@ struct Linked {
 async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linked, LoadError> {
     let kept = {
         let (plugins, digest) = (plugins.clone(), digest.clone());
-        aside(move || {
+        in_background(move || {
             let code = plugins.0.compilation.kept(&digest)?;
             match load_code(&plugins.0.engine, &code) {
                 Ok(component) => Some(component),
@@ -276,7 +276,7 @@ async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linke
         None => {
             let code = plugins.0.compilation.compile(digest, wasm).await?;
             let engine = plugins.0.engine.clone();
-            aside(move || load_code(&engine, &code))
+            in_background(move || load_code(&engine, &code))
                 .await?
                 // The code was just compiled by this program, so it can only be too large
                 // for the pool.
@@ -286,7 +286,7 @@ async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linke
         }
     };
     let plugins = plugins.clone();
-    aside(move || link_component(&plugins, &component)).await?
+    in_background(move || link_component(&plugins, &component)).await?
 }
 
 #[expect(

@@ -52,7 +52,7 @@ pub use self::compile::{
 pub use self::error::{CallError, EngineError, LoadError, NotInstalled};
 pub use self::load::{Loaded, Prepared};
 pub use self::registry::Listed;
-pub use self::schedule::{give_way, stand_back};
+pub use self::schedule::{give_way, lower_priority};
 pub use self::trial::{TRIAL_LANE, Trial};
 
 use self::abi::Fault;
@@ -119,7 +119,7 @@ struct Inner {
     bare_linker: Linker<InstanceState>,
     wasi_linker: Linker<InstanceState>,
     compilation: Compilation,
-    schemas: schema::Apart,
+    schemas: schema::SchemaChecker,
     trials: trial::Trials,
     registry: Registry,
     threads: Threads,
@@ -175,7 +175,7 @@ impl Plugins {
         };
         let engine = engine::serving(calls, memory)?;
         let ticker = Arc::new(Ticker::start(&engine)?);
-        let schemas = schema::Apart::new(compiler.clone());
+        let schemas = schema::SchemaChecker::new(compiler.clone());
         let compilation = Compilation::new(
             compiler,
             data_dir,
@@ -248,7 +248,7 @@ impl Plugins {
     pub fn retire(&self, digest: &Digest) {
         self.0.breakers.forget(digest);
         if let Some(loaded) = self.0.registry.retire(digest) {
-            schedule::drop_aside(loaded);
+            schedule::drop_in_background(loaded);
         }
     }
 

@@ -25,7 +25,7 @@ use super::Plugins;
 use super::bounded_queue::BoundedQueue;
 use super::error::LoadError;
 use super::load::{self, Prepared};
-use super::schedule::drop_aside;
+use super::schedule::drop_in_background;
 use crate::limits;
 
 /// The lane of trials, beside those of the connections.
@@ -67,7 +67,7 @@ impl<T: Send + 'static> Deref for Aside<T> {
 
 impl<T: Send + 'static> Drop for Aside<T> {
     fn drop(&mut self) {
-        drop_aside(self.0.take());
+        drop_in_background(self.0.take());
     }
 }
 

@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::builder::IndexBuilder;
 use super::fold;
-use super::gathering::Gathering;
 use super::segment::Segment;
 use crate::domain::id::ProductId;
 
@@ -44,11 +44,11 @@ impl Index {
     }
 
     fn over(base: Arc<Segment>, changes: HashMap<ProductId, Box<str>>) -> Self {
-        let mut gathering = Gathering::default();
+        let mut builder = IndexBuilder::default();
         for (id, name) in &changes {
-            gathering.set_folded(*id, name);
+            builder.set_folded(*id, name);
         }
-        let over = gathering.into_segment();
+        let over = builder.into_segment();
         let mut gone: Box<[u32]> = changes.keys().filter_map(|id| base.find(*id)).collect();
         gone.sort_unstable();
         let texts = over.words.texts();
@@ -107,7 +107,7 @@ impl Index {
 
     /// Returns the same index, built in one go.
     pub fn rebuilt(&self) -> Self {
-        let mut gathering = Gathering::default();
+        let mut builder = IndexBuilder::default();
         let texts = self.base.words.texts();
         let mut name = String::new();
         let mut gone = self.gone.iter().peekable();
@@ -122,12 +122,12 @@ impl Index {
                 }
                 name.push_str(&texts[*word as usize]);
             }
-            gathering.set_folded(self.base.id(number), &name);
+            builder.set_folded(self.base.id(number), &name);
         });
         for (id, name) in &self.changes {
-            gathering.set_folded(*id, name);
+            builder.set_folded(*id, name);
         }
-        Self::new(gathering.into_segment())
+        Self::new(builder.into_segment())
     }
 
     /// Returns whether the base has the product with this name, or neither has it.

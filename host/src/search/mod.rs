@@ -16,8 +16,8 @@
 //! seven letters, two from eight. A word below four letters without a digit, and the last
 //! word of the term, also match as a prefix.
 
+mod builder;
 mod fold;
-mod gathering;
 mod index;
 mod lists;
 mod names;
@@ -30,8 +30,8 @@ mod term;
 mod tests;
 mod varint;
 
+pub use builder::{IndexBuilder, TooLarge};
 pub use fold::fold;
-pub use gathering::{Gathering, TooLarge};
 pub use index::Index;
 pub use rank::{Hit, SearchResults};
 pub use term::{Term, TermError};

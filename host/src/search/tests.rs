@@ -16,11 +16,11 @@ fn id(number: u64) -> ProductId {
 }
 
 fn index(products: &[(ProductId, String)]) -> Index {
-    let mut gathering = Gathering::default();
+    let mut builder = IndexBuilder::default();
     for (id, name) in products {
-        gathering.set(*id, Some(name));
+        builder.set(*id, Some(name));
     }
-    gathering.build()
+    builder.build()
 }
 
 fn all(index: &Index, term: &str) -> Vec<(ProductId, u32)> {
@@ -261,12 +261,12 @@ fn repeated_names_add_no_changes() {
 
 #[test]
 fn the_last_name_of_a_product_wins_while_names_are_gathered() {
-    let mut gathering = Gathering::default();
+    let mut builder = IndexBuilder::default();
     for name in [Some("casa azul"), None, Some("casa verde"), Some("lote")] {
-        gathering.set(id(1), name);
-        gathering.set(id(2), name.filter(|name| *name != "lote"));
+        builder.set(id(1), name);
+        builder.set(id(2), name.filter(|name| *name != "lote"));
     }
-    let index = gathering.build();
+    let index = builder.build();
     assert_eq!(all(&index, "casa"), []);
     assert_eq!(all(&index, "lote"), [(id(1), 10_000)]);
     assert_eq!(index.count(), 1);

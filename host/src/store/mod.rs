@@ -13,6 +13,7 @@
 
 mod analytics;
 mod catalogue;
+mod claim_turns;
 mod database;
 mod deals;
 pub mod decide;
@@ -40,10 +41,9 @@ pub mod singleflight;
 mod sql;
 pub mod sqlite;
 mod tombstones;
-mod turns;
-mod waiting;
 mod work;
 mod write;
+mod write_queue;
 pub mod writer;
 
 use std::path::{Path, PathBuf};
@@ -55,6 +55,7 @@ use uuid::Uuid;
 
 pub use analytics::*;
 pub use catalogue::*;
+pub use claim_turns::{ClaimTurns, InHand};
 pub use deals::*;
 pub use desk::*;
 pub use erase::*;
@@ -69,7 +70,6 @@ pub use plugin::*;
 pub use read::*;
 pub use roles::*;
 pub use scope::{Caller, Scope};
-pub use turns::{InHand, Turns};
 pub use work::*;
 pub use write::*;
 

@@ -1,9 +1,9 @@
 //! Group commit: the writes of concurrent requests are committed together.
 //!
 //! One task owns the writes of leads to the store. When a commit returns, it takes all writes that
-//! wait. There is no timer, so a lone request does not wait and a crowd shares one fsync. If
-//! several connections write, each has a few places in a commit (`waiting`), so that commits stay
-//! short. Background writes are added behind the interactive ones, a few per commit. Large
+//! wait. There is no timer, so a lone request does not wait and many requests share one fsync. If
+//! several connections write, each has a few places in a commit (`write_queue`), so that commits
+//! stay short. Background writes are added behind the interactive ones, a few per commit. Large
 //! deliveries are added one part at a time, if possible in a commit of their own. A batch that
 //! fails is split until the failing write is alone; the others commit. Answers are given after the
 //! commit, never before.
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::waiting::{Lines, QueuedWrite, Refused};
+use super::write_queue::{QueuedWrite, Refused, WriteQueue};
 use super::{Batch, Cause, Store, StoreError, Write, Written};
 use crate::domain::id::ConnectionId;
 use crate::limits;
@@ -26,7 +26,7 @@ pub struct Writer {
 }
 
 struct Shared {
-    lines: Arc<Lines>,
+    queue: Arc<WriteQueue>,
     background: mpsc::Sender<QueuedWrite>,
     stop: mpsc::Sender<()>,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -85,11 +85,11 @@ impl Writer {
     }
 
     fn begin(store: Arc<dyn Store>, max_batch: usize, watch: Watch) -> Self {
-        let lines = Arc::new(Lines::new(store.writes_of_one()));
+        let queue = Arc::new(WriteQueue::new(store.writes_of_one()));
         let (background, background_queue) = mpsc::channel(limits::WRITES_WAITING);
         let (stop, stopping) = mpsc::channel(1);
         let queues = Queues {
-            lines: Arc::clone(&lines),
+            queue: Arc::clone(&queue),
             background: background_queue,
             stopping,
             max_batch: max_batch.max(1),
@@ -100,7 +100,7 @@ impl Writer {
         let task = tokio::spawn(run(store, queues, watch, Arc::clone(&trouble)));
         Self {
             shared: Arc::new(Shared {
-                lines,
+                queue,
                 background,
                 stop,
                 task: Mutex::new(Some(task)),
@@ -116,7 +116,7 @@ impl Writer {
     /// `Busy` if the queue is full, `Unavailable` after a shutdown, and the errors of the commit.
     pub async fn submit(&self, write: Write) -> Result<Written, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let pushed = self.shared.lines.push(QueuedWrite { write, answer });
+        let pushed = self.shared.queue.push(QueuedWrite { write, answer });
         pushed.map_err(|refused| match refused {
             Refused::Full => StoreError::Busy,
             Refused::Closed => stopped(),
@@ -145,12 +145,12 @@ impl Writer {
     /// Returns whether a write of this connection would be accepted now. A caller that checks this
     /// first does no work in vain.
     pub fn has_room(&self, connection: &ConnectionId) -> bool {
-        self.shared.lines.has_room(connection)
+        self.shared.queue.has_room(connection)
     }
 
     /// Returns whether an interactive write waits to be taken.
     pub fn is_waited_for(&self) -> bool {
-        !self.shared.lines.is_empty()
+        !self.shared.queue.is_empty()
     }
 
     /// Returns why the last commit failed, until a commit succeeds.
@@ -180,7 +180,7 @@ fn stopped() -> StoreError {
 }
 
 struct Queues {
-    lines: Arc<Lines>,
+    queue: Arc<WriteQueue>,
     background: mpsc::Receiver<QueuedWrite>,
     stopping: mpsc::Receiver<()>,
     max_batch: usize,
@@ -202,7 +202,7 @@ impl Queues {
                 None => return batch,
             }
         }
-        let is_full = self.lines.take(self.max_batch, &mut batch);
+        let is_full = self.queue.take(self.max_batch, &mut batch);
         if !is_full && (self.max_batch > 1 || batch.is_empty()) {
             self.add_background(&mut batch);
         }
@@ -241,20 +241,20 @@ impl Queues {
 
     async fn first(&mut self) -> Option<First> {
         loop {
-            if !self.lines.is_empty() {
+            if !self.queue.is_empty() {
                 return Some(First::WaitedFor);
             }
             tokio::select! {
                 biased;
-                () = self.lines.came() => {}
+                () = self.queue.came() => {}
                 waiting = self.background.recv() => match waiting {
                     Some(waiting) => return Some(First::Background(waiting)),
                     // Closed and drained, or every writer was dropped.
-                    None if self.lines.is_empty() => return None,
+                    None if self.queue.is_empty() => return None,
                     None => {}
                 },
                 Some(()) = self.stopping.recv() => {
-                    self.lines.close();
+                    self.queue.close();
                     self.background.close();
                     self.stopping.close();
                 }

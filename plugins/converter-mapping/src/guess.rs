@@ -9,7 +9,7 @@ use leadhost_sdk::{serde_json::Value, text_of};
 
 use crate::body::json_in;
 use crate::fold::fold;
-use crate::looks::{
+use crate::heuristics::{
     is_email_name, is_others, is_phone_name, is_truth, looks_like_email, looks_like_phone,
 };
 use crate::names;

@@ -4,8 +4,8 @@ use leadhost_sdk::{Delivery, Item, Lead, Outcome, digits, serde_json::Value};
 
 use crate::config::{Attributes, Config, Field};
 use crate::guess::Guess;
+use crate::heuristics::{is_truth, looks_like_email};
 use crate::leftover;
-use crate::looks::{is_truth, looks_like_email};
 use crate::pairs;
 use crate::path::Step;
 use crate::people::Identity;

@@ -9,7 +9,9 @@
 use leadhost_sdk::{digits, serde_json::Value};
 
 use crate::fold::fold;
-use crate::looks::{is_email_name, is_others, is_phone_name, looks_like_email, looks_like_phone};
+use crate::heuristics::{
+    is_email_name, is_others, is_phone_name, looks_like_email, looks_like_phone,
+};
 use crate::record::{FIRST_NAMES, text_of_node};
 use crate::view::{email_text, phone_text};
 use crate::{names, pairs};

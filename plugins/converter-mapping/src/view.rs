@@ -5,7 +5,7 @@ use leadhost_sdk::{digits, is_absent, serde_json::Value, text_of};
 
 use crate::body::json_in;
 use crate::fold::fold;
-use crate::looks::{is_name_question, is_others, looks_like_email, may_be_name};
+use crate::heuristics::{is_name_question, is_others, looks_like_email, may_be_name};
 use crate::names;
 use crate::people::has_both;
 use crate::record::{FIRST_NAMES, LAST_NAMES, Record, name_text, text_of_node};

@@ -12,8 +12,8 @@
 //! committed. With `GOLDEN_WRITE=renew`, a case whose output differs gets the new one
 //! too, and the differences are printed.
 
-mod given;
-mod walk;
+mod input;
+mod runner;
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ use crate::{Adapter, Converter, Exported, ExportedAdapter};
 /// If an output differs; the message lists every difference.
 #[track_caller]
 pub fn run_golden<C: Converter>(dir: impl AsRef<Path>) {
-    walk::golden(dir.as_ref(), answer::<C>);
+    runner::golden(dir.as_ref(), answer::<C>);
 }
 
 /// Calls a converter with damaged forms of every case of a folder: bodies,
@@ -40,7 +40,7 @@ pub fn run_golden<C: Converter>(dir: impl AsRef<Path>) {
 /// is accepted; a panic fails the test, since in a component it is a trap.
 #[track_caller]
 pub fn run_damaged<C: Converter>(dir: impl AsRef<Path>) {
-    walk::damaged(dir.as_ref(), answer::<C>);
+    runner::damaged(dir.as_ref(), answer::<C>);
 }
 
 /// Runs all cases of an adapter's folder.
@@ -50,13 +50,13 @@ pub fn run_damaged<C: Converter>(dir: impl AsRef<Path>) {
 /// If an output differs; the message lists every difference.
 #[track_caller]
 pub fn run_golden_adapter<A: Adapter>(dir: impl AsRef<Path>) {
-    walk::golden(dir.as_ref(), adapter_answer::<A>);
+    runner::golden(dir.as_ref(), adapter_answer::<A>);
 }
 
 /// Like [`run_damaged`] for an adapter; also damages templates and contexts.
 #[track_caller]
 pub fn run_damaged_adapter<A: Adapter>(dir: impl AsRef<Path>) {
-    walk::damaged(dir.as_ref(), adapter_answer::<A>);
+    runner::damaged(dir.as_ref(), adapter_answer::<A>);
 }
 
 /// Returns the normalised output of a converter for a case.
@@ -64,9 +64,9 @@ pub fn answer<C: Converter>(case: &Case) -> Value {
     match case.call {
         Call::Describe => plain(&Ok::<_, ()>(Exported::<C>::describe())),
         Call::SenderChecks => plain(&Exported::<C>::sender_checks(case.delivery.config_text())),
-        Call::Handshake => plain(&Exported::<C>::handshake(given::delivery(case))),
-        Call::Convert => plain(&Exported::<C>::convert(given::delivery(case))),
-        Call::Complete => plain(&Exported::<C>::complete(given::completion(case))),
+        Call::Handshake => plain(&Exported::<C>::handshake(input::delivery(case))),
+        Call::Convert => plain(&Exported::<C>::convert(input::delivery(case))),
+        Call::Complete => plain(&Exported::<C>::complete(input::completion(case))),
         Call::Routes
         | Call::Send
         | Call::ReadAnswer
@@ -82,20 +82,20 @@ pub fn adapter_answer<A: Adapter>(case: &Case) -> Value {
     match case.call {
         Call::Describe => plain(&Ok::<_, ()>(ExportedAdapter::<A>::describe())),
         Call::SenderChecks => plain(&ExportedAdapter::<A>::sender_checks(config())),
-        Call::Handshake => plain(&ExportedAdapter::<A>::handshake(given::delivery(case))),
+        Call::Handshake => plain(&ExportedAdapter::<A>::handshake(input::delivery(case))),
         Call::Routes => plain(&ExportedAdapter::<A>::routes(config())),
-        Call::Send => plain(&Ok::<_, ()>(ExportedAdapter::<A>::send(given::message(
+        Call::Send => plain(&Ok::<_, ()>(ExportedAdapter::<A>::send(input::message(
             case,
         )))),
         Call::ReadAnswer => plain(&Ok::<_, ()>(ExportedAdapter::<A>::read_answer(
-            given::message(case),
-            given::response(case, &case.response),
+            input::message(case),
+            input::response(case, &case.response),
         ))),
-        Call::ReadWebhook => plain(&ExportedAdapter::<A>::read_webhook(given::delivery(case))),
+        Call::ReadWebhook => plain(&ExportedAdapter::<A>::read_webhook(input::delivery(case))),
         Call::ListTemplates => plain(&ExportedAdapter::<A>::list_templates(config())),
         Call::ReadTemplates => plain(&ExportedAdapter::<A>::read_templates(
             config(),
-            given::response(case, &case.response),
+            input::response(case, &case.response),
         )),
         Call::Convert | Call::Complete => not_there(case, "an adapter"),
     }

@@ -1,9 +1,9 @@
-//! Admission: strangers, crowds and clients past their rate take no capacity
-//! from others.
+//! Admission: unknown senders, idle connections and clients past their rate take no
+//! capacity from others.
 
 mod answers;
 mod bodies;
-mod crowd;
 mod drain;
-mod pace;
-mod trouble;
+mod idle_connections;
+mod rates;
+mod readiness;

@@ -122,7 +122,7 @@ async fn conversations(world: &Counting, host: &Service) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_counting_host_dies_another_continues_and_no_count_goes_back() {
+async fn when_the_counting_host_is_killed_another_continues_and_no_count_goes_back() {
     let Some(on) = On::postgres().await else {
         return;
     };

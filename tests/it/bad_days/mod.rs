@@ -7,14 +7,14 @@
 //! `LEADHOST_LONG_BAD_DAYS=1` makes the outages as long as real ones.
 
 mod commit;
-mod crowd;
-mod far;
 mod killed;
 mod lead_form;
+mod many_clients;
 mod network;
 mod paused;
 mod refusals;
 mod restarts;
+mod slow_network;
 mod standstill;
 
 use std::sync::Arc;

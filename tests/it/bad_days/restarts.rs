@@ -16,7 +16,7 @@ const RECOVERY: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_restarts_repeatedly_costs_no_lead_and_no_connection() {
+async fn repeated_restarts_of_the_server_lose_no_lead_and_leak_no_connection() {
     let Some(world) = Outage::new().await else {
         return;
     };

@@ -10,7 +10,7 @@ use super::{VOICE, events, inbound, voice};
 leadhost_tests::on_every_store! {
     a_new_lead_is_greeted_in_the_commit_that_makes_its_deal,
     only_new_leads_that_are_no_tests_are_greeted,
-    a_greeting_that_cannot_be_composed_costs_no_lead_and_says_why,
+    a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_noted,
     an_unanswered_conversation_is_handed_to_people,
     an_answer_in_time_keeps_a_conversation_from_people,
     an_idle_conversation_closes_and_the_next_message_starts_another,
@@ -120,7 +120,7 @@ async fn only_new_leads_that_are_no_tests_are_greeted(on: On) {
     settled(&host, &declared, 1).await;
 }
 
-async fn a_greeting_that_cannot_be_composed_costs_no_lead_and_says_why(on: On) {
+async fn a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_noted(on: On) {
     let other = GREETED
         .replace("\"form\"", "\"other\"")
         .replace("\"welcome\"", "\"farewell\"");

@@ -10,7 +10,7 @@ leadhost_tests::on_every_store! {
     an_event_goes_to_the_instance_that_has_its_number,
     a_delivery_with_an_event_of_an_unknown_number_is_kept_when_its_person_is_erased,
     a_change_of_a_template_counts_for_every_number_of_the_account,
-    an_address_that_asks_for_no_proof_does_not_speak_for_a_number_that_does,
+    events_at_an_unchecked_address_are_not_routed_to_a_number_with_a_sender_check,
     the_handshake_needs_the_token,
 }
 
@@ -157,7 +157,7 @@ async fn a_change_of_a_template_counts_for_every_number_of_the_account(on: On) {
     assert_eq!(kept.items.len(), 2, "{:?}", kept.items);
 }
 
-async fn an_address_that_asks_for_no_proof_does_not_speak_for_a_number_that_does(on: On) {
+async fn events_at_an_unchecked_address_are_not_routed_to_a_number_with_a_sender_check(on: On) {
     let rentals = "config = { phoneNumberId = \"700200\", wabaId = \"900\" }\n";
     let plain = format!("{rentals}secrets = {{ access-token = \"made-up\" }}");
     let signed = format!(

@@ -10,11 +10,11 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{HandshakeKind, ServerConfig, crypto};
 
-use super::far::{Far, PATIENCE, hasty, reset, until_closed};
+use super::far_end::{FarEnd, PATIENCE, hasty, reset, until_closed};
 
 /// A far end with a certificate for this name, and an egress that trusts it.
 struct Secured {
-    far: Far,
+    far: FarEnd,
     trusted: Vec<u8>,
     handshakes: Arc<Mutex<Vec<HandshakeKind>>>,
 }
@@ -35,7 +35,7 @@ impl Secured {
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let handshakes = Arc::new(Mutex::new(Vec::new()));
         let done = Arc::clone(&handshakes);
-        let far = Far::start(move |_, stream, seen| {
+        let far = FarEnd::start(move |_, stream, seen| {
             let (acceptor, done) = (acceptor.clone(), Arc::clone(&done));
             async move {
                 let Ok(mut stream) = acceptor.accept(stream).await else {
@@ -124,7 +124,7 @@ async fn an_untrusted_certificate_is_refused() {
     let secured = Secured::named("localhost").await;
     let error = secured
         .far
-        .call(&super::far::egress(), "POST", "https", "x")
+        .call(&super::far_end::egress(), "POST", "https", "x")
         .await;
     let reason = unreachable(error.unwrap_err());
     assert!(reason.contains("certificate"), "{reason}");
@@ -133,12 +133,12 @@ async fn an_untrusted_certificate_is_refused() {
 
 #[tokio::test]
 async fn a_far_end_that_hangs_or_breaks_off_before_the_handshake_got_nothing() {
-    let hanging = Far::start(|_, mut stream, _| async move { until_closed(&mut stream).await });
+    let hanging = FarEnd::start(|_, mut stream, _| async move { until_closed(&mut stream).await });
     let error = hanging.await.call(&hasty(), "POST", "https", "x").await;
     unreachable(error.unwrap_err());
-    let breaking = Far::start(|_, stream, _| async move { reset(stream) }).await;
+    let breaking = FarEnd::start(|_, stream, _| async move { reset(stream) }).await;
     let error = breaking
-        .call(&super::far::egress(), "POST", "https", "x")
+        .call(&super::far_end::egress(), "POST", "https", "x")
         .await;
     unreachable(error.unwrap_err());
 }

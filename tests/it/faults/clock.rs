@@ -11,7 +11,7 @@ use leadhost_tests::{Hosts, On, figures};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row,
+    clocks_that_step_by_an_hour_lose_no_lead_and_no_row,
 }
 
 const HOUR: i64 = 3_600;
@@ -20,7 +20,7 @@ const SENDERS: usize = 16;
 
 const SET_CLOCK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/it/faults/clock.c");
 
-async fn clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row(on: On) {
+async fn clocks_that_step_by_an_hour_lose_no_lead_and_no_row(on: On) {
     let steps = figures::size("LEADHOST_CLOCK_STEPS", 4);
     let hosts = Hosts::portal(on).apply().await;
     let key = hosts.workspace_key();

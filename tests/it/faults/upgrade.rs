@@ -18,7 +18,7 @@ const BUILDS: &str = "LEADHOST_BUILDS";
 const SENDERS: usize = 16;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hosts_that_are_replaced_one_by_one_cost_no_lead() {
+async fn hosts_that_are_replaced_one_by_one_lose_no_lead() {
     let Some(database) = empty_database().await else {
         return;
     };

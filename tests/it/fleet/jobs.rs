@@ -12,10 +12,10 @@ use super::fleet;
 const MINUTE: Duration = Duration::from_mins(1);
 
 leadhost_tests::on_every_store! {
-    a_job_is_held_by_one_and_its_fence_grows_when_it_changes_hands,
+    a_job_has_one_holder_and_its_fencing_token_grows_with_each_new_one,
 }
 
-async fn a_job_is_held_by_one_and_its_fence_grows_when_it_changes_hands(on: On) {
+async fn a_job_has_one_holder_and_its_fencing_token_grows_with_each_new_one(on: On) {
     let host = Host::new(on).await;
     let store = host.store();
     let (one, two) = (HostId::new(Micros(0)), HostId::new(Micros(0)));

@@ -8,7 +8,7 @@ use super::fleet;
 use crate::ingest::harm;
 
 #[tokio::test]
-async fn a_key_that_is_revoked_on_one_host_is_dead_on_the_others_at_once() {
+async fn a_key_that_is_revoked_on_one_host_is_refused_by_the_others_at_once() {
     let Some([one, two]) = fleet(["one", "two"]).await else {
         return;
     };

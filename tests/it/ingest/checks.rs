@@ -3,7 +3,7 @@
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
-use leadhost_tests::way::signature;
+use leadhost_tests::host_actions::signature;
 use leadhost_tests::{Declared, Host, On, Options, guests};
 use serde_json::json;
 

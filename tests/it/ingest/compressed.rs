@@ -5,7 +5,7 @@ use std::io::Write as _;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::limits;
 use leadhost::pipeline::replay::{self, ReplayOptions};
-use leadhost_tests::way::signature;
+use leadhost_tests::host_actions::signature;
 use leadhost_tests::{Host, On, guests};
 
 use super::{FORM, form, lead};

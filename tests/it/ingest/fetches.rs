@@ -16,10 +16,10 @@ leadhost_tests::on_every_store! {
     a_host_off_the_allow_list_is_never_called_and_fails_the_item_alone,
     a_private_address_needs_its_own_permission,
     a_restart_continues_the_waiting_fetches,
-    a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends,
+    a_claim_of_a_stopped_host_is_taken_over_when_its_lease_ends,
     the_answer_is_stored_before_the_converter_reads_it,
     another_version_completes_the_fetch_of_an_earlier_one,
-    a_neighbour_connection_that_cannot_be_unsealed_costs_no_delivery,
+    a_delivery_is_stored_although_another_connection_cannot_be_decrypted,
 }
 
 /// A host on which the connection has this allow-list.
@@ -144,7 +144,7 @@ async fn a_restart_continues_the_waiting_fetches(on: On) {
     );
 }
 
-async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends(on: On) {
+async fn a_claim_of_a_stopped_host_is_taken_over_when_its_lease_ends(on: On) {
     let host = Host::start(Options::patient(on)).await;
     let double = double();
     host.converter(guests::rust_component("converter-meta-lead-ads"))
@@ -161,7 +161,7 @@ async fn a_claim_that_a_host_died_with_is_taken_over_when_its_lease_ends(on: On)
     let until = now.plus(Duration::from_secs(60));
     let held = host
         .store()
-        .claim(&leadhost::store::Turns::new(10), now, until)
+        .claim(&leadhost::store::ClaimTurns::new(10), now, until)
         .await
         .expect("a store");
     assert!(matches!(held[..], [Job::Fetch(_)]));
@@ -219,7 +219,7 @@ async fn the_answer_is_stored_before_the_converter_reads_it(on: On) {
         let jobs = host
             .store()
             .claim(
-                &leadhost::store::Turns::new(1),
+                &leadhost::store::ClaimTurns::new(1),
                 now,
                 now.plus(Duration::from_secs(60)),
             )
@@ -267,7 +267,7 @@ async fn another_version_completes_the_fetch_of_an_earlier_one(on: On) {
     assert_eq!(new.requests().len(), 1);
 }
 
-async fn a_neighbour_connection_that_cannot_be_unsealed_costs_no_delivery(on: On) {
+async fn a_delivery_is_stored_although_another_connection_cannot_be_decrypted(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::rust_component("converter-meta-lead-ads"))
         .await;

@@ -22,7 +22,7 @@ leadhost_tests::on_every_store! {
     a_page_of_html_in_place_of_an_answer_is_tried_again,
     a_name_that_looks_like_a_slot_is_only_a_name,
     one_address_serves_two_pages_and_an_unknown_one_is_unrouted,
-    an_address_without_a_signature_does_not_speak_for_a_page_with_one,
+    a_lead_at_an_unsigned_address_is_not_routed_to_a_page_with_a_signature,
     an_unrouted_delivery_is_replayed_once_a_connection_has_its_page,
     a_page_without_a_token_pauses_the_connection_with_the_secrets_name,
     a_lead_that_the_far_end_does_not_have_is_given_up_and_may_be_sent_again,
@@ -276,7 +276,7 @@ async fn a_limit_is_waited_out_for_as_long_as_it_says(on: On) {
     let early = meta
         .host
         .store()
-        .claim(&leadhost::store::Turns::new(1), now, now)
+        .claim(&leadhost::store::ClaimTurns::new(1), now, now)
         .await
         .expect("a store");
     assert!(early.is_empty(), "Retry-After says one second");
@@ -374,7 +374,7 @@ async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted(on: On) {
     assert_eq!(stored.summary.status, DeliveryStatus::Unrouted);
 }
 
-async fn an_address_without_a_signature_does_not_speak_for_a_page_with_one(on: On) {
+async fn a_lead_at_an_unsigned_address_is_not_routed_to_a_page_with_a_signature(on: On) {
     let host = Host::working(on).await;
     let double = double();
     host.converter(guests::rust_component("converter-meta-lead-ads"))

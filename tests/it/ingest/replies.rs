@@ -1,7 +1,7 @@
 //! Replies of a plugin to strangers: no secrets, whatever it asks for, and no
 //! page that a browser would run.
 
-use leadhost_tests::way::signature;
+use leadhost_tests::host_actions::signature;
 use leadhost_tests::{Answer, Declared, Host, On, guests};
 
 leadhost_tests::on_every_store! {
@@ -9,7 +9,7 @@ leadhost_tests::on_every_store! {
     a_handshake_signs_a_challenge_and_nothing_else,
     a_challenge_is_not_signed_where_it_could_be_a_delivery,
     an_operator_may_allow_a_reply_to_reveal_a_secret,
-    a_reply_that_may_not_go_out_costs_no_lead,
+    a_lead_is_converted_although_its_reply_may_not_go_out,
     a_check_without_its_secret_warns_that_anyone_may_send,
     a_secret_counts_as_used_where_the_plugin_checks_senders_with_it,
 }
@@ -144,7 +144,7 @@ async fn an_operator_may_allow_a_reply_to_reveal_a_secret(on: On) {
     );
 }
 
-async fn a_reply_that_may_not_go_out_costs_no_lead(on: On) {
+async fn a_lead_is_converted_although_its_reply_may_not_go_out(on: On) {
     let words = ["tell", "page"];
     let (host, declared) = host(on, &words, "").await;
     for word in words {

@@ -10,7 +10,7 @@ use super::desk::{WA_ID, body, instance};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
-    a_send_that_its_host_died_in_is_unknown_and_not_repeated,
+    a_send_whose_host_is_killed_is_unknown_and_not_repeated,
 }
 
 /// A claim of a dead host expires after this time, which is short here.
@@ -40,7 +40,7 @@ async fn becomes(hosts: &Hosts, service: &Service, state: &str) {
     .await;
 }
 
-async fn a_send_that_its_host_died_in_is_unknown_and_not_repeated(on: On) {
+async fn a_send_whose_host_is_killed_is_unknown_and_not_repeated(on: On) {
     let whatsapp = WhatsApp::start();
     let hosts = Hosts::on(on)
         .component(guests::rust_component("adapter-whatsapp-cloud"))

@@ -267,7 +267,7 @@ async fn a_limit_is_waited_out(on: On) {
     let early = desk
         .host
         .store()
-        .claim(&leadhost::store::Turns::new(9), now, now)
+        .claim(&leadhost::store::ClaimTurns::new(9), now, now)
         .await
         .expect("a store");
     assert!(early.is_empty(), "Retry-After says nine seconds");

@@ -11,7 +11,7 @@ use leadhost_tests::provider::{Misbehaviour, Taken};
 use leadhost_tests::proxy::{Cut, Proxy};
 use leadhost_tests::until;
 
-use super::reckoning::{Books, asked};
+use super::reconciliation::{StoredMessages, asked};
 use super::{Messaging, size};
 
 async fn world() -> Option<(Messaging, Proxy)> {
@@ -55,14 +55,14 @@ async fn a_commit_that_is_cut_is_followed_by_one_call_at_most() {
     world.call_back(&well);
     let story = phones.finish().await;
 
-    let books = Books::read(&world, &well).await;
-    books.assert_hold(&sent);
-    books.assert_once(&world);
-    books.assert_heard(&story);
+    let stored = StoredMessages::read(&world, &well).await;
+    stored.assert_hold(&sent);
+    stored.assert_once(&world);
+    stored.assert_heard(&story);
     let asked = asked(&world);
     let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.is_empty(), "{twice:?}");
-    assert!(books.in_state("failed").is_empty());
+    assert!(stored.in_state("failed").is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,11 +113,11 @@ async fn outcomes_of_calls_are_recorded_when_the_database_is_back() {
         heard.push(answer.header("x-message-id").to_owned());
     }
     world.hosts.settles().await;
-    let books = Books::read(&world, &host).await;
-    books.assert_once(&world);
-    assert_eq!(books.in_state("accepted").len(), MANY);
+    let stored = StoredMessages::read(&world, &host).await;
+    stored.assert_once(&world);
+    assert_eq!(stored.in_state("accepted").len(), MANY);
     for message in &heard {
-        assert_eq!(books.state(message), "accepted");
+        assert_eq!(stored.state(message), "accepted");
     }
     assert_eq!(whatsapp.sends().len(), MANY);
 }

@@ -4,7 +4,7 @@ use leadhost_tests::On;
 use leadhost_tests::load::Targets;
 use leadhost_tests::phones::Phones;
 
-use super::reckoning::{Books, asked};
+use super::reconciliation::{StoredMessages, asked};
 use super::{Messaging, size};
 
 leadhost_tests::on_every_store! {
@@ -40,14 +40,14 @@ async fn repeated_kills_lose_no_message_and_send_none_twice(on: On) {
     world.hosts.settles().await;
     let story = phones.finish().await;
 
-    let books = Books::read(&world, &service).await;
-    books.assert_hold(&sent);
-    books.assert_once(&world);
-    books.assert_heard(&story);
+    let stored = StoredMessages::read(&world, &service).await;
+    stored.assert_hold(&sent);
+    stored.assert_once(&world);
+    stored.assert_heard(&story);
     // A message whose holder died in the middle was not even requested twice.
     let asked = asked(&world);
     let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.is_empty(), "{twice:?}");
-    let failed = books.in_state("failed");
+    let failed = stored.in_state("failed");
     assert!(failed.is_empty(), "refused: {failed:?}");
 }

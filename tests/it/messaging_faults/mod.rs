@@ -8,14 +8,14 @@
 //! The sizes are those of a usual run; `LEADHOST_LONG_BAD_DAYS=1` makes the outages
 //! as long as real ones.
 
-mod crossed;
+mod adapter_swaps;
 mod database;
+mod frozen;
 mod killed;
-mod reckoning;
-mod stopped;
-mod swapped;
-mod trouble;
-mod way;
+mod network_path;
+mod provider_failures;
+mod reconciliation;
+mod two_hosts;
 
 use leadhost::clock::{Clock as _, SystemClock};
 use leadhost_tests::load::{Load, Targets, What};

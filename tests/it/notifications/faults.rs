@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Bot, instance_of, refusal};
 
 leadhost_tests::on_every_store! {
-    an_adapter_that_fails_before_the_call_costs_only_time,
+    a_message_is_retried_after_its_adapter_failed_before_the_call,
     a_call_off_the_allow_list_pauses_the_instance,
     a_list_that_cannot_be_read_is_no_list_and_an_old_one_stays,
 }
@@ -32,7 +32,7 @@ fn body(bot: &Bot) -> Value {
     body
 }
 
-async fn an_adapter_that_fails_before_the_call_costs_only_time(on: On) {
+async fn a_message_is_retried_after_its_adapter_failed_before_the_call(on: On) {
     let mut bot = harm(on, "send", "trap").await;
     let answer = bot.send(&body(&bot)).await.expect(200);
     assert_eq!(answer.header("x-message-status"), "waiting");

@@ -9,7 +9,7 @@ use leadhost_tests::{Declared, Host, On};
 leadhost_tests::on_every_store! {
     a_name_keeps_the_kind_that_it_has,
     a_rollback_changes_the_kind_of_no_name_that_is_used,
-    an_adapter_that_asks_for_more_or_checks_less_needs_a_yes,
+    an_adapter_that_asks_for_more_or_checks_less_needs_confirmation,
     the_list_of_plugins_tells_their_kinds,
     webhooks_that_an_adapter_failed_on_are_retried_by_the_next,
     a_swap_of_an_adapter_under_webhooks_loses_none,
@@ -106,7 +106,7 @@ async fn a_rollback_changes_the_kind_of_no_name_that_is_used(on: On) {
     assert_eq!(serves.kind, PluginKind::Converter);
 }
 
-async fn an_adapter_that_asks_for_more_or_checks_less_needs_a_yes(on: On) {
+async fn an_adapter_that_asks_for_more_or_checks_less_needs_confirmation(on: On) {
     let host = Host::new(on).await;
     activate(&host, version("1.0.0").component(), &[])
         .await

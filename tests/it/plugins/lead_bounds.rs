@@ -11,7 +11,7 @@ use super::Bench;
 const KEPT: &str = "and the raw delivery is kept";
 
 #[tokio::test]
-async fn the_most_that_is_taken_of_a_lead_is_and_one_more_is_refused_in_words() {
+async fn a_lead_at_its_limits_is_accepted_and_one_more_value_is_refused_with_a_reason() {
     let bench = Bench::new(&[]);
     let loaded = bench.misbehave().await;
     let outcome = async |word: &str, size: usize| {

@@ -17,8 +17,8 @@ leadhost_tests::on_every_store! {
     a_name_belongs_to_the_admin_key_that_uploaded_it,
     a_file_of_the_inbox_does_not_take_a_name_over,
     an_inbox_file_that_an_operator_accepts_still_belongs_to_the_inbox,
-    fewer_golden_cases_need_a_yes,
-    secrets_in_replies_need_a_yes,
+    fewer_golden_cases_need_confirmation,
+    secrets_in_replies_need_confirmation,
     a_name_that_nothing_uses_may_change_its_kind,
     a_broken_signature_is_refused,
 }
@@ -207,7 +207,7 @@ async fn an_inbox_file_that_an_operator_accepts_still_belongs_to_the_inbox(on: O
     assert_eq!(words(grabbed), ["new-publisher"]);
 }
 
-async fn fewer_golden_cases_need_a_yes(on: On) {
+async fn fewer_golden_cases_need_confirmation(on: On) {
     let host = Host::new(on).await;
     let two = with_cases(&version("1.0.0"), &[silent(), silent()]);
     activate(&host, two, "upload", &[]).await.unwrap();
@@ -227,7 +227,7 @@ async fn fewer_golden_cases_need_a_yes(on: On) {
     assert_eq!(serving(&host), Digest::compute(&one));
 }
 
-async fn secrets_in_replies_need_a_yes(on: On) {
+async fn secrets_in_replies_need_confirmation(on: On) {
     let host = Host::new(on).await;
     let slot = |function: &str, args: Value| json!({"slot": {"function": function, "args": args}});
     let tells = replying(

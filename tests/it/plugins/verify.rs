@@ -26,6 +26,8 @@ leadhost_tests::on_every_store! {
     a_file_of_the_inbox_that_harms_leads_is_refused_with_the_command_that_accepts_it,
     a_version_is_not_activated_in_place_of_another_than_it_was_compared_with,
     a_version_that_repairs_one_that_cannot_be_loaded_is_activated,
+    the_leads_that_a_version_harmed_are_found_and_repaired_and_no_others,
+    an_impact_needs_a_version_to_compare_with,
 }
 
 /// A host with an operator's key.
@@ -100,7 +102,7 @@ fn field<'a>(verified: &'a Value, name: &str, change: &str) -> &'a Value {
 async fn equal_versions_differ_in_nothing(on: On) {
     let operator = served(on, "{}", 3).await;
     let verified = operator.verify(version("1.1.0"), "").await;
-    assert_eq!(verified["serving"]["version"], "1.0.0");
+    assert_eq!(verified["against"]["version"], "1.0.0");
     assert_eq!(verified["version"], "1.1.0");
     for (name, count) in [
         ("chosen", 3),
@@ -262,13 +264,13 @@ async fn a_verification_leaves_nothing_behind(on: On) {
 async fn without_a_serving_version_or_deliveries_the_answer_says_so(on: On) {
     let operator = Operator::new(on).await;
     let verified = operator.verify(version("1.0.0"), "").await;
-    assert!(verified["serving"].is_null());
+    assert!(verified["against"].is_null());
     assert_eq!(verified["chosen"], 0);
     let digest = operator.host.converter(version("1.0.0").component()).await;
     let stored = json!({ "digest": digest.0 });
     let ask = operator.ask("/plugins/misbehave/verify").json(&stored);
     let verified = ask.send().await.expect(200).json();
-    assert_eq!(verified["serving"]["digest"], json!(digest.0));
+    assert_eq!(verified["against"]["digest"], json!(digest.0));
     assert_eq!(verified["chosen"], 0);
 }
 
@@ -440,6 +442,74 @@ async fn a_version_that_repairs_one_that_cannot_be_loaded_is_activated(on: On) {
     let ask = operator.ask("/plugins?activate=true");
     let activated = ask.body(version("1.1.0").component()).send().await;
     let activated = activated.expect(201).json();
-    assert!(activated["verification"]["serving"].is_null());
+    assert!(activated["verification"]["against"].is_null());
     assert_eq!(serves(&operator.host), "1.1.0");
+}
+
+async fn the_leads_that_a_version_harmed_are_found_and_repaired_and_no_others(on: On) {
+    let operator = Operator::new(on).await;
+    let host = &operator.host;
+    host.converter(phones("1.0.0").component()).await;
+    let declared = host.declare(&connection("odd", "{ size = 1 }")).await;
+    let address = declared.address("odd");
+    send(host, &address, 2).await;
+    let harmful = host.converter(version("1.1.0").component()).await;
+    send(host, &address, 3).await;
+    let rollback = operator.ask("/plugins/misbehave/rollback").send().await;
+    rollback.expect(200);
+
+    let impact = async || {
+        let ask = operator.ask("/plugins/misbehave/impact");
+        let body = json!({ "digest": harmful.0 });
+        ask.json(&body).send().await.expect(200).json()
+    };
+    let found = impact().await;
+    assert_eq!(found["against"]["version"], "1.0.0", "{found:#}");
+    assert_eq!(found["against"]["active"], true);
+    assert_eq!(
+        (&found["chosen"], &found["compared"]),
+        (&json!(3), &json!(3))
+    );
+    assert_eq!(field(&found, "phone", "lost")["count"], 3);
+
+    let without_phone = async || {
+        let contacts = host.rows(&declared, "contacts").await;
+        let has_none = |deal: &&Value| {
+            let person = contacts.iter().find(|one| one["id"] == deal["person_id"]);
+            person.expect("an exported contact")["phone_number"].is_null()
+        };
+        let deals = host.rows(&declared, "deals").await;
+        assert_eq!(deals.len(), 5);
+        deals.iter().filter(has_none).count()
+    };
+    assert_eq!(without_phone().await, 3);
+    let list = format!("/admin/v1/deliveries?version={}", harmful.0);
+    let list = host.admin("GET", &list).bearer(&operator.key).send().await;
+    let list = list.expect(200).json();
+    let list = list["deliveries"].as_array().expect("a list");
+    assert_eq!(list.len(), 3);
+    for delivery in list {
+        let id = delivery["id"].as_str().expect("an id");
+        let ask = operator.ask(&format!("/deliveries/{id}/replay"));
+        ask.json(&json!({ "apply": true })).send().await.expect(200);
+    }
+    assert_eq!(without_phone().await, 0);
+    assert_eq!(impact().await["chosen"], 0);
+}
+
+async fn an_impact_needs_a_version_to_compare_with(on: On) {
+    let operator = Operator::new(on).await;
+    let digest = operator.host.converter(version("1.0.0").component()).await;
+    let impact = async |body: Value| {
+        let ask = operator.ask("/plugins/misbehave/impact");
+        ask.json(&body).send().await
+    };
+    impact(json!({ "digest": digest.0 })).await.expect(409);
+    let unknown = json!({ "digest": digest.0, "against": "0123456789abcdef" });
+    impact(unknown).await.expect(404);
+    // The active version is compared with the one before it.
+    let next = operator.host.converter(version("1.1.0").component()).await;
+    let found = impact(json!({ "digest": next.0 })).await.expect(200).json();
+    assert_eq!(found["against"]["version"], "1.0.0");
+    assert_eq!(found["against"]["active"], false);
 }

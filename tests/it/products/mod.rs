@@ -1,8 +1,8 @@
 //! Products: catalogues are imported, and partners search them by name.
 
-mod follow;
 mod import;
 mod import_program;
+mod index;
 mod search;
 
 use leadhost::store::{ImportId, PlannedProduct};

@@ -16,7 +16,7 @@ leadhost_tests::on_every_store! {
     pages_and_sizes_that_are_none_are_refused_and_large_ones_are_not,
     a_term_without_a_letter_or_with_too_many_is_refused,
     a_long_name_is_found_and_a_long_term_counts_with_its_first_words,
-    nothing_is_found_where_there_is_nothing,
+    a_term_without_matches_gets_an_empty_page,
     every_key_but_a_live_partner_key_gets_the_same_refusal,
     another_workspaces_products_are_not_found,
 }
@@ -229,7 +229,7 @@ async fn a_long_name_is_found_and_a_long_term_counts_with_its_first_words(on: On
     assert_eq!(names(&host, &seeded, &many).await, ["das", long.as_str()]);
 }
 
-async fn nothing_is_found_where_there_is_nothing(on: On) {
+async fn a_term_without_matches_gets_an_empty_page(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let found = page(&host, &seeded, "name=zzzzz").await;

@@ -110,7 +110,7 @@ pub async fn the_answered_request_is_kept_rather_than_the_pointers(world: &World
     assert_eq!(answers[0].request, answer.request);
 }
 
-pub async fn an_answer_that_led_nowhere_is_not_kept(world: &World) {
+pub async fn the_answer_of_a_failed_fetch_is_not_kept(world: &World) {
     let accepted = vec![fetch(world.fetch("L1")), fetch(world.fetch("L2"))];
     let asked = world.commit_one(world.accept(accepted)).await.delivery;
     let (retried, failed) = (world.claim_fetch().await, world.claim_fetch().await);
@@ -148,7 +148,7 @@ pub async fn an_item_that_is_fetched_again_keeps_its_newest_answer(world: &World
     assert_eq!(answers[0].response, response(b"new"));
 }
 
-pub async fn answers_go_with_their_delivery(world: &World) {
+pub async fn answers_are_removed_with_their_delivery(world: &World) {
     let asked = world
         .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
         .await

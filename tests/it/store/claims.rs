@@ -7,7 +7,7 @@ use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::DeliveryId;
 use leadhost::domain::plugin::Digest;
 use leadhost::domain::time::Micros;
-use leadhost::store::{Acceptance, ConversionResult, InHand, Job, NewDelivery, Turns, Write};
+use leadhost::store::{Acceptance, ClaimTurns, ConversionResult, InHand, Job, NewDelivery, Write};
 
 use super::world::*;
 
@@ -55,7 +55,7 @@ async fn fetched(world: &World, id: &str, due: Micros) -> DeliveryId {
     world.commit_one(write).await.delivery
 }
 
-async fn claim(world: &World, turns: &Turns) -> Vec<DeliveryId> {
+async fn claim(world: &World, turns: &ClaimTurns) -> Vec<DeliveryId> {
     let until = world.now().plus(Duration::from_mins(1));
     let jobs = world.store.claim(turns, world.now(), until).await;
     ids(&jobs.expect("it claims"))
@@ -66,13 +66,13 @@ pub async fn connections_take_turns_however_much_one_has_waiting(world: &World) 
     let many = crowd(world, 50, now.minus(Duration::from_micros(10))).await;
     let first = fetched(world, "L1", now.minus(Duration::from_micros(1))).await;
     let second = fetched(world, "L2", now).await;
-    let taken = claim(world, &Turns::new(4)).await;
+    let taken = claim(world, &ClaimTurns::new(4)).await;
     assert_eq!(taken.len(), 4);
     for mine in [first, second, many[0], many[1]] {
         assert!(taken.contains(&mine), "{taken:?}");
     }
     // Alone again, it gets all free places.
-    assert_eq!(claim(world, &Turns::new(4)).await, many[2..6]);
+    assert_eq!(claim(world, &ClaimTurns::new(4)).await, many[2..6]);
 }
 
 pub async fn work_that_a_host_holds_counts_for_its_connection(world: &World) {
@@ -86,7 +86,7 @@ pub async fn work_that_a_host_holds_counts_for_its_connection(world: &World) {
         };
         BTreeMap::from([(world.site.clone(), in_hand)])
     };
-    let turns = Turns {
+    let turns = ClaimTurns {
         limit: 9,
         spare: 0,
         share: 4,
@@ -101,7 +101,7 @@ pub async fn work_that_a_host_holds_counts_for_its_connection(world: &World) {
         "{taken:?}"
     );
     // Spare places are for connections without work in hand.
-    let spare = Turns {
+    let spare = ClaimTurns {
         limit: 0,
         spare: 3,
         ..turns

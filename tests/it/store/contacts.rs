@@ -85,7 +85,7 @@ pub async fn an_impossible_phone_is_no_phone(world: &World) {
     assert_eq!(contacts[0]["phone_number"], json!(null));
 }
 
-pub async fn people_of_two_workspaces_never_meet(world: &World) {
+pub async fn contacts_of_two_workspaces_are_separate(world: &World) {
     let here = world
         .item(lead(with_phone(world.known_as("L1"), "+551191")))
         .await;

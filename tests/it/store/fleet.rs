@@ -58,7 +58,7 @@ pub async fn a_host_is_listed_with_its_last_report_until_it_leaves(world: &World
     assert_eq!(seen[0].id, two);
 }
 
-pub async fn a_proposal_stands_alone_and_serves_once(world: &World) {
+pub async fn one_proposal_of_a_plugin_is_open_at_a_time_and_is_activated_once(world: &World) {
     let store = &world.store;
     let (one, two) = (stored(world, b"1").await, stored(world, b"2").await);
     let (host, rival) = (HostId::new(START), HostId::new(START));
@@ -126,7 +126,7 @@ pub async fn a_proposal_of_a_dead_host_blocks_no_other(world: &World) {
     assert!(store.flip(&first, START).await.unwrap().is_none());
 }
 
-pub async fn a_workspace_pays_for_what_it_asks_and_not_for_refusals(world: &World) {
+pub async fn accepted_requests_count_against_the_rate_and_refused_ones_do_not(world: &World) {
     let price = Price {
         each: 20_000_000,
         full: 60_000_000,

@@ -21,7 +21,7 @@ async fn sweep(world: &World, limit: u32) -> u64 {
         .expect("it sweeps")
 }
 
-pub async fn finished_deliveries_go_after_their_time_and_leads_stay(world: &World) {
+pub async fn finished_deliveries_are_removed_after_their_retention_and_leads_stay(world: &World) {
     let old = world
         .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
         .await;
@@ -50,7 +50,7 @@ pub async fn finished_deliveries_go_after_their_time_and_leads_stay(world: &Worl
     assert_eq!(repeat.status, ItemStatus::Duplicate);
 }
 
-pub async fn quarantined_deliveries_go_sooner(world: &World) {
+pub async fn quarantined_deliveries_are_removed_sooner(world: &World) {
     let kept = world
         .commit_one(world.accept_with(DeliveryStatus::Quarantined))
         .await;
@@ -107,7 +107,7 @@ pub async fn held_deliveries_are_not_swept(world: &World) {
     assert!(late.expect("it asks").is_none());
 }
 
-pub async fn content_keys_go_when_their_window_is_over(world: &World) {
+pub async fn content_keys_are_removed_after_their_window(world: &World) {
     let mut new = world.lead();
     new.dedupe = Some(DedupeKey {
         key: "content:x".to_owned(),

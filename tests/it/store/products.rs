@@ -89,7 +89,7 @@ async fn follow(world: &World, mut after: i64, limit: u32) -> (BTreeMap<ProductI
     }
 }
 
-pub async fn an_import_makes_changes_and_keeps(world: &World) {
+pub async fn an_import_creates_changes_and_keeps_products(world: &World) {
     assert_eq!(import(world, &houses(0..3)).await, counts(3, 0, 0));
     let (before, clock) = follow(world, 0, 10).await;
     assert_eq!(before.len(), 4, "with the one that is declared");
@@ -275,7 +275,7 @@ pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World
     assert_eq!((told.changes.len(), told.forgotten), (2, told.clock));
 }
 
-pub async fn products_of_two_workspaces_never_meet(world: &World) {
+pub async fn products_of_two_workspaces_are_separate(world: &World) {
     import(world, &houses(0..3)).await;
     let other = world.store.apply(&plan("other"), world.now(), false).await;
     let other = other.unwrap().workspace_id;

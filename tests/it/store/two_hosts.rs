@@ -192,7 +192,7 @@ async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
                 let mut taken = Vec::new();
                 loop {
                     let jobs = host
-                        .claim(&leadhost::store::Turns::new(7), now, until)
+                        .claim(&leadhost::store::ClaimTurns::new(7), now, until)
                         .await
                         .expect("it claims");
                     if jobs.is_empty() {
@@ -254,7 +254,7 @@ order by random()
 limit 1";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_that_are_cut_lose_and_double_nothing() {
+async fn cut_connections_lose_no_write_and_repeat_none() {
     let Some(on) = On::postgres().await else {
         return;
     };

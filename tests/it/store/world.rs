@@ -293,7 +293,7 @@ impl World {
     pub async fn claim(&self, limit: u32) -> Vec<Job> {
         let until = self.now().plus(Duration::from_mins(1));
         self.store
-            .claim(&Turns::new(limit), self.now(), until)
+            .claim(&ClaimTurns::new(limit), self.now(), until)
             .await
             .expect("it claims")
     }

@@ -1,14 +1,14 @@
 //! Every request that a partner or a data client can make, about the things of any
-//! house.
+//! workspace.
 
 use std::fmt;
 
 use leadhost_tests::{Answer, Ask, Host};
 use serde_json::{Value, json};
 
-use super::house::{House, text};
+use super::filled_workspace::{FilledWorkspace, text};
 
-/// One request, with the keys of one house, about the things of a house.
+/// One request, with the keys of one workspace, about the things of a workspace.
 pub struct Request {
     method: &'static str,
     target: String,
@@ -16,9 +16,9 @@ pub struct Request {
     key: (&'static str, String),
     body: Value,
     more: Vec<(&'static str, String)>,
-    /// The words that it contains of the house that it is about.
+    /// The words that it contains of the workspace that it is about.
     words: Vec<String>,
-    /// Whether its answer contains something of that house.
+    /// Whether its answer contains something of that workspace.
     pub shows: bool,
 }
 
@@ -42,16 +42,16 @@ impl Request {
     }
 
     /// A notification to this phone under this idempotency key.
-    pub fn notify(house: &House, phone: &str, key: &str) -> Self {
-        let word = &house.word;
+    pub fn notify(workspace: &FilledWorkspace, phone: &str, key: &str) -> Self {
+        let word = &workspace.word;
         Self {
             method: "POST",
             target: "/send-notification".to_owned(),
-            key: ("x-service-api-key", house.partner_key.clone()),
+            key: ("x-service-api-key", workspace.partner_key.clone()),
             body: json!({
-                "name": format!("Ana {word}"), "phoneNumber": phone, "instanceId": house.instance,
+                "name": format!("Ana {word}"), "phoneNumber": phone, "instanceId": workspace.instance,
                 "source": format!("{word} site"), "specialInstructions": format!("{word} devagar"),
-                "template": {"name": house.template, "language": {"code": "pt_BR"}, "components": [
+                "template": {"name": workspace.template, "language": {"code": "pt_BR"}, "components": [
                     {"type": "body", "parameters": [{"type": "text", "text": word}]}]},
             }),
             more: vec![("idempotency-key", key.to_owned())],
@@ -69,31 +69,37 @@ impl Request {
     }
 }
 
-/// The requests of one house.
+/// The requests of one workspace.
 pub struct Requests {
     partner_key: String,
     workspace_key: String,
     token: String,
     /// The things that it changes itself when a request names things of another
-    /// house.
+    /// workspace.
     deal: String,
     ticket: String,
     instance: i64,
 }
 
 impl Requests {
-    pub fn new(house: &House) -> Self {
+    pub fn new(workspace: &FilledWorkspace) -> Self {
         Self {
-            partner_key: house.partner_key.clone(),
-            workspace_key: house.workspace_key.clone(),
-            token: house.token.clone(),
-            deal: house.deal.clone(),
-            ticket: house.ticket.clone(),
-            instance: house.instance,
+            partner_key: workspace.partner_key.clone(),
+            workspace_key: workspace.workspace_key.clone(),
+            token: workspace.token.clone(),
+            deal: workspace.deal.clone(),
+            ticket: workspace.ticket.clone(),
+            instance: workspace.instance,
         }
     }
 
-    fn with(&self, key: Key, method: &'static str, target: String, about: &House) -> Request {
+    fn with(
+        &self,
+        key: Key,
+        method: &'static str,
+        target: String,
+        about: &FilledWorkspace,
+    ) -> Request {
         let key = match key {
             Key::Partner => ("x-service-api-key", self.partner_key.clone()),
             Key::Token => ("authorization", format!("Bearer {}", self.token)),
@@ -110,42 +116,45 @@ impl Requests {
         }
     }
 
-    /// All requests about the things of this house, in a fixed order.
-    pub fn about(&self, house: &House) -> Vec<Request> {
-        let get = |key, target: String| self.with(key, "GET", target, house);
+    /// All requests about the things of this workspace, in a fixed order.
+    pub fn about(&self, workspace: &FilledWorkspace) -> Vec<Request> {
+        let get = |key, target: String| self.with(key, "GET", target, workspace);
         let deal = |query: &str| get(Key::Partner, format!("/deal?{query}"));
         let report = |query: &str| {
             let since = "2030-01-15T00:00:00Z";
             let target = format!("/v1/reports/message_errors?updated_since={since}{query}");
             get(Key::Workspace, target)
         };
-        let phone = house.phone.trim_start_matches('+');
+        let phone = workspace.phone.trim_start_matches('+');
         let mut requests = vec![
             deal(&format!("phoneNumber=%2B{phone}")),
-            deal(&format!("email={}", house.email)),
-            deal(&format!("dealId={}", house.deal)),
-            deal(&format!("externalId={}", house.external_id)),
+            deal(&format!("email={}", workspace.email)),
+            deal(&format!("dealId={}", workspace.deal)),
+            deal(&format!("externalId={}", workspace.external_id)),
             deal(&format!(
                 "email={}&externalId={}",
-                house.email, house.external_id
+                workspace.email, workspace.external_id
             )),
-            get(Key::Token, format!("/tickets/{}", house.ticket)),
+            get(Key::Token, format!("/tickets/{}", workspace.ticket)),
             get(
                 Key::Partner,
-                format!("/products-by-name?name={}", house.word.to_lowercase()),
+                format!("/products-by-name?name={}", workspace.word.to_lowercase()),
             ),
-            report(&format!("&deal_id={}", house.deal)).quiet(),
-            report(&format!("&conversation_id={}", house.conversation)).quiet(),
-            report(&format!("&agent_id={}", house.instance)),
-            report(&format!("&external_id={}", house.channel_id)).quiet(),
-            report(&format!("&error_code={}", house.error_code)),
+            report(&format!("&deal_id={}", workspace.deal)).quiet(),
+            report(&format!("&conversation_id={}", workspace.conversation)).quiet(),
+            report(&format!("&agent_id={}", workspace.instance)),
+            report(&format!("&external_id={}", workspace.channel_id)).quiet(),
+            report(&format!("&error_code={}", workspace.error_code)),
         ];
-        let site = format!("{}%20site", house.word);
+        let site = format!("{}%20site", workspace.word);
         for set in ["conversations", "tickets"] {
             for filter in [
-                format!("agent_id={}", house.instance),
+                format!("agent_id={}", workspace.instance),
                 format!("source={site}"),
-                format!("agent_type=ai&sources={site}&agent_ids={}", house.instance),
+                format!(
+                    "agent_type=ai&sources={site}&agent_ids={}",
+                    workspace.instance
+                ),
             ] {
                 let target = format!("/v1/analytics/{set}/day?group_by=source&{filter}");
                 let request = get(Key::Workspace, target);
@@ -153,8 +162,8 @@ impl Requests {
                 requests.push(if shows { request } else { request.quiet() });
             }
         }
-        requests.extend(self.changes(house));
-        // Requests that name nothing: they return everything of one's own house.
+        requests.extend(self.changes(workspace));
+        // Requests that name nothing: they return everything of one's own workspace.
         for entity in ["conversations", "messages", "contacts", "deals"] {
             requests.push(get(
                 Key::Workspace,
@@ -174,9 +183,9 @@ impl Requests {
         requests
     }
 
-    fn changes(&self, house: &House) -> Vec<Request> {
+    fn changes(&self, workspace: &FilledWorkspace) -> Vec<Request> {
         let send = |key, method, target: String, body: Value| {
-            let request = self.with(key, method, target, house);
+            let request = self.with(key, method, target, workspace);
             Request { body, ..request }.quiet()
         };
         let create = |more: Value| {
@@ -196,14 +205,14 @@ impl Requests {
             "POST",
             "/send-notification".to_owned(),
             json!({
-                "name": "Ana", "phoneNumber": "+5511987540002", "instanceId": house.instance,
-                "source": "site", "messageTemplate": house.template, "replacements": ["Ana"],
+                "name": "Ana", "phoneNumber": "+5511987540002", "instanceId": workspace.instance,
+                "source": "site", "messageTemplate": workspace.template, "replacements": ["Ana"],
             }),
         );
         // So that repeats of it are one message.
         notify.more.push((
             "idempotency-key",
-            format!("{}-crawl", house.idempotency_key),
+            format!("{}-crawl", workspace.idempotency_key),
         ));
         let mut foreign_template = send(
             Key::Partner,
@@ -211,38 +220,42 @@ impl Requests {
             "/send-notification".to_owned(),
             json!({
                 "name": "Ana", "phoneNumber": "+5511987540002", "instanceId": self.instance,
-                "source": "site", "messageTemplate": house.template, "replacements": ["Ana"],
+                "source": "site", "messageTemplate": workspace.template, "replacements": ["Ana"],
             }),
         );
         foreign_template.more.push((
             "idempotency-key",
-            format!("{}-template", house.idempotency_key),
+            format!("{}-template", workspace.idempotency_key),
         ));
         vec![
             notify,
             foreign_template,
-            create(json!({"productExternalId": house.product})),
-            create(json!({"productId": house.product_id})),
-            create(json!({"instanceId": house.instance})),
+            create(json!({"productExternalId": workspace.product})),
+            create(json!({"productId": workspace.product_id})),
+            create(json!({"instanceId": workspace.instance})),
             create(
-                json!({"instanceId": self.instance, "messageTemplate": house.template, "replacements": ["Ana"]}),
+                json!({"instanceId": self.instance, "messageTemplate": workspace.template, "replacements": ["Ana"]}),
             ),
-            patch_deal(&house.deal, json!({"stageCode": "negotiating"})),
-            patch_deal(&self.deal, json!({"ownerEmail": house.owner_email})),
-            patch_deal(&self.deal, json!({"propertyExternalId": house.product})),
+            patch_deal(&workspace.deal, json!({"stageCode": "negotiating"})),
+            patch_deal(&self.deal, json!({"ownerEmail": workspace.owner_email})),
+            patch_deal(&self.deal, json!({"propertyExternalId": workspace.product})),
             send(
                 Key::Token,
                 "POST",
-                format!("/api/v1/deals/{}/log", house.deal),
+                format!("/api/v1/deals/{}/log", workspace.deal),
                 log,
             ),
-            patch_ticket(&house.ticket, json!({"status": "answered"})),
-            patch_ticket(&self.ticket, json!({"ownerEmail": house.owner_email})),
+            patch_ticket(&workspace.ticket, json!({"status": "answered"})),
+            patch_ticket(&self.ticket, json!({"ownerEmail": workspace.owner_email})),
         ]
     }
 
-    /// The requests with the cursors that the other house got, each with its cursor.
-    pub async fn with_cursors_of(&self, host: &Host, other: &House) -> Vec<(Request, String)> {
+    /// The requests with the cursors that the other workspace got, each with its cursor.
+    pub async fn with_cursors_of(
+        &self,
+        host: &Host,
+        other: &FilledWorkspace,
+    ) -> Vec<(Request, String)> {
         let theirs = Self::new(other);
         let mut found = Vec::new();
         for (key, target, field) in [
@@ -272,7 +285,7 @@ impl Request {
     }
 }
 
-impl House {
+impl FilledWorkspace {
     /// The words that an answer may repeat because they were in the request, longest
     /// first.
     fn words(&self) -> Vec<String> {

@@ -3,17 +3,17 @@
 //! body, a header, a line of the log or a metric.
 
 mod crawl;
-mod house;
+mod filled_workspace;
 
 use leadhost_tests::{Host, Log, On, guests, until};
 use serde_json::Value;
 
 use crawl::{Request, Requests};
-use house::{House, PHONES};
+use filled_workspace::{FilledWorkspace, PHONES};
 
 leadhost_tests::on_every_store! {
     requests_of_one_workspace_show_nothing_of_the_other,
-    a_contact_of_both_is_a_person_of_each,
+    one_phone_in_two_workspaces_is_two_contacts,
 }
 
 /// The words and the prefixes of phones that mark the two. Random or measured values may
@@ -21,12 +21,12 @@ leadhost_tests::on_every_store! {
 const MINE: (&str, &str) = ("Quixaba", "+551198646");
 const THEIRS: (&str, &str) = ("Zwyrmark", "+551198817");
 
-async fn houses(on: On) -> (Host, House, House) {
+async fn workspaces(on: On) -> (Host, FilledWorkspace, FilledWorkspace) {
     let host = Host::working(on).await;
     host.converter(guests::sandbox()).await;
     host.converter(guests::example_form()).await;
-    let theirs = House::build(&host, THEIRS).await;
-    let mine = House::build(&host, MINE).await;
+    let theirs = FilledWorkspace::build(&host, THEIRS).await;
+    let mine = FilledWorkspace::build(&host, MINE).await;
     host.count_analytics().await;
     comes_to_rest(&host).await;
     (host, mine, theirs)
@@ -41,7 +41,7 @@ async fn comes_to_rest(host: &Host) {
     .await;
 }
 
-/// Checks that no byte belongs to the other house.
+/// Checks that no byte belongs to the other workspace.
 #[track_caller]
 fn is_clean(what: &str, text: &str) {
     let national = &THEIRS.1[3..];
@@ -58,7 +58,7 @@ fn is_clean(what: &str, text: &str) {
 }
 
 async fn requests_of_one_workspace_show_nothing_of_the_other(on: On) {
-    let (host, mine, theirs) = houses(on).await;
+    let (host, mine, theirs) = workspaces(on).await;
     let requests = Requests::new(&mine);
     let with_their_cursors = requests.with_cursors_of(&host, &theirs).await;
     let log = Log::capture();
@@ -78,7 +78,7 @@ async fn requests_of_one_workspace_show_nothing_of_the_other(on: On) {
     // Messages that the requests began go out in the background, and change the exports.
     comes_to_rest(&host).await;
 
-    // Things of the other house look like unknown things.
+    // Things of the other workspace look like unknown things.
     let nobodys = mine.nobodys();
     let foreign = requests.about(&theirs);
     for (foreign, unknown) in foreign.iter().zip(requests.about(&nobodys)) {
@@ -96,7 +96,7 @@ async fn requests_of_one_workspace_show_nothing_of_the_other(on: On) {
         );
     }
 
-    // Cursors of the other house are refused and reveal nothing.
+    // Cursors of the other workspace are refused and reveal nothing.
     for (request, cursor) in with_their_cursors {
         let answer = request.send(&host).await;
         assert_eq!(answer.status, 400, "{request}");
@@ -124,8 +124,8 @@ fn without_connections(metrics: &str) -> String {
     })
 }
 
-async fn a_contact_of_both_is_a_person_of_each(on: On) {
-    let (host, mine, theirs) = houses(on).await;
+async fn one_phone_in_two_workspaces_is_two_contacts(on: On) {
+    let (host, mine, theirs) = workspaces(on).await;
     // The same phone and the same idempotency key, in the other workspace.
     let request = Request::notify(&mine, &theirs.phone, &theirs.idempotency_key);
     let answer = request.send(&host).await.expect(200);

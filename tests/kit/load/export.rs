@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{HOPELESS, LOOK};
 use crate::client::Ask;
-use crate::way::until;
+use crate::host_actions::until;
 
 /// Returns how often each external id is in the export of deals.
 pub async fn export(to: SocketAddr, key: &str) -> BTreeMap<String, usize> {

@@ -9,15 +9,15 @@
 //! or fails if `LEADHOST_REQUIRE_POSTGRES` is 1.
 
 mod database;
-mod found;
 mod server;
+mod shared;
 
 use std::io::Write as _;
 use std::sync::Once;
 
 pub use database::{Database, connect};
-pub use found::{how, sweep};
 pub use server::{Server, Shutdown, signal};
+pub use shared::{how, sweep};
 
 /// The variable with the URL of the server that the tests use.
 pub const URL: &str = "LEADHOST_TEST_POSTGRES_URL";
@@ -32,7 +32,7 @@ pub const REQUIRE: &str = "LEADHOST_REQUIRE_POSTGRES";
 /// # Panics
 /// As [`empty_database`] does.
 pub async fn database() -> Option<Database> {
-    match found::shared().await {
+    match shared::shared().await {
         Ok(shared) => Some(shared.database().await),
         Err(reason) => left_out(reason),
     }
@@ -45,7 +45,7 @@ pub async fn database() -> Option<Database> {
 /// If none is available and `LEADHOST_REQUIRE_POSTGRES` is 1, or if the server
 /// that `LEADHOST_TEST_POSTGRES_URL` names cannot be used.
 pub async fn empty_database() -> Option<Database> {
-    match found::shared().await {
+    match shared::shared().await {
         Ok(shared) => Some(shared.empty_database().await),
         Err(reason) => left_out(reason),
     }

@@ -67,7 +67,7 @@ pub const ROWS: &[Row] = &[
         fault: "the disk fails (EIO)",
         promise: "leads are refused, the host reports that it is not ready, and it recovers by itself",
         tries: Tries::Tests(&[
-            "admission::trouble::a_host_whose_disk_fails_is_not_ready_until_a_commit_succeeds",
+            "admission::readiness::a_host_whose_disk_fails_is_not_ready_until_a_commit_succeeds",
         ]),
         sizes: &[],
         seconds: 60,
@@ -77,7 +77,7 @@ pub const ROWS: &[Row] = &[
         fault: "PostgreSQL restarts",
         promise: "no acknowledged lead is lost, and the hosts recover by themselves",
         tries: Tries::Tests(&[
-            "bad_days::restarts::a_server_that_restarts_repeatedly_costs_no_lead_and_no_connection",
+            "bad_days::restarts::repeated_restarts_of_the_server_lose_no_lead_and_leak_no_connection",
         ]),
         sizes: &[],
         seconds: 60,
@@ -108,8 +108,8 @@ pub const ROWS: &[Row] = &[
         fault: "clocks that step by an hour",
         promise: "no stamp goes backwards, so clients of the export miss no row",
         tries: Tries::Tests(&[
-            "faults::clock::on_sqlite::clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row",
-            "faults::clock::on_postgres::clocks_that_step_by_an_hour_cost_no_lead_and_hide_no_row",
+            "faults::clock::on_sqlite::clocks_that_step_by_an_hour_lose_no_lead_and_no_row",
+            "faults::clock::on_postgres::clocks_that_step_by_an_hour_lose_no_lead_and_no_row",
         ]),
         sizes: &[("LEADHOST_CLOCK_STEPS", "24")],
         seconds: 120,
@@ -119,7 +119,7 @@ pub const ROWS: &[Row] = &[
         fault: "10 000 idle connections",
         promise: "they fit in little memory, and new clients are served",
         tries: Tries::Tests(&[
-            "admission::crowd::ten_thousand_idle_connections_fit_in_a_small_memory",
+            "admission::idle_connections::ten_thousand_idle_connections_fit_in_a_small_memory",
         ]),
         sizes: &[],
         seconds: 90,
@@ -246,7 +246,7 @@ pub const ROWS: &[Row] = &[
         key: "upgrade",
         fault: "a rolling upgrade between two builds",
         promise: "two hosts are replaced one by one without clients noticing",
-        tries: Tries::Tests(&["faults::upgrade::hosts_that_are_replaced_one_by_one_cost_no_lead"]),
+        tries: Tries::Tests(&["faults::upgrade::hosts_that_are_replaced_one_by_one_lose_no_lead"]),
         sizes: &[],
         seconds: 90,
     },

@@ -2,6 +2,7 @@
 
 mod activate;
 mod check;
+mod impact;
 mod keygen;
 mod list;
 mod pack;
@@ -28,6 +29,8 @@ pub enum Plugin {
     Check(check::Check),
     /// Compare a component with the version that serves, on stored deliveries, and change nothing
     Verify(verify::Verify),
+    /// Show what a version did to the leads that it converted, compared with another version
+    Impact(impact::Impact),
     /// Activate a component: a file, or NAME@DIGEST of a stored one
     Activate(activate::Activate),
     /// Activate the previous version again
@@ -51,6 +54,7 @@ impl Plugin {
             Self::List(command) => block_on(command.run()),
             Self::Check(command) => block_on(command.run()),
             Self::Verify(command) => block_on(command.run()),
+            Self::Impact(command) => block_on(command.run()),
             Self::Activate(command) => block_on(command.run()),
             Self::Rollback(command) => block_on(command.run()),
             Self::Pack(command) => command.run(),

@@ -8,7 +8,7 @@ use super::{read_component, stored};
 use crate::admin_api::plugins::{DifferenceView, FieldDifference, VerifiedPlugin, VerifyRequest};
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::failure::Failure;
-use crate::cli::output::say;
+use crate::cli::output::{count, say};
 use crate::cli::progress::Progress;
 use crate::cli::table::{optional, safe, table};
 
@@ -76,29 +76,36 @@ pub fn show(verified: &VerifiedPlugin) {
         verified.version,
         verified.digest.short()
     );
-    let Some(serving) = &verified.serving else {
+    let Some(other) = &verified.against else {
         return say(&safe(&format!(
-            "No version of {} serves, so there is nothing to compare {candidate} with; {} golden cases passed.",
-            verified.name, verified.golden
+            "No version of {} serves, so there is nothing to compare {candidate} with; {} passed.",
+            verified.name,
+            golden(verified)
         )));
     };
     say(&safe(&format!(
-        "{candidate} beside {} ({}), which serves: {} deliveries of {} connections compared, {} the same; {} leads, {} with the candidate.",
-        serving.version,
-        serving.digest.short(),
-        verified.compared,
-        verified.connections - verified.connections_not_covered,
+        "{candidate} compared with {} ({}{}): {} of {}, {} the same; {}, {} with {}.",
+        other.version,
+        other.digest.short(),
+        if other.active { ", active" } else { "" },
+        count(verified.compared, "delivery", "deliveries"),
+        count(
+            verified.connections - verified.connections_not_covered,
+            "connection",
+            "connections"
+        ),
         verified.same,
-        verified.leads,
+        count(verified.leads, "lead", "leads"),
         verified.candidate_leads,
+        verified.version,
     )));
     if verified.chosen == 0 {
         say(&format!(
-            "There is no such delivery; {} golden cases passed.",
-            verified.golden
+            "There is no such delivery; {} passed.",
+            golden(verified)
         ));
     }
-    for (count, what) in [
+    for (many, what) in [
         (verified.not_reached, "were not reached in time"),
         (verified.emptied, "have no body any more"),
         (verified.not_tried, "could not be converted just now"),
@@ -107,8 +114,8 @@ pub fn show(verified: &VerifiedPlugin) {
             "connections are not covered",
         ),
     ] {
-        if count > 0 {
-            say(&format!("{count} {what}."));
+        if many > 0 {
+            say(&format!("{many} {what}."));
         }
     }
     let groups = [
@@ -131,6 +138,10 @@ pub fn show(verified: &VerifiedPlugin) {
             &rows,
         ));
     }
+}
+
+fn golden(verified: &VerifiedPlugin) -> String {
+    count(verified.golden, "golden case", "golden cases")
 }
 
 fn of_field(field: &FieldDifference) -> Vec<String> {

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use super::said::write_private;
+use super::local_files::write_private;
 use crate::cli::client::KEY_FILE;
 use crate::cli::failure::Failure;
 use crate::cli::workspace_file;

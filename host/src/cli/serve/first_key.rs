@@ -10,7 +10,7 @@ use crate::domain::key::KeyKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::apply::{KeyRequest, mint};
 
-use super::said::write_private;
+use super::local_files::write_private;
 
 /// Creates an admin key if there is no valid one, or if `another` is set.
 ///

@@ -4,9 +4,9 @@
 
 mod first_apply;
 mod first_key;
-mod said;
+mod local_files;
 mod sealing;
-mod turn;
+mod start_turn;
 
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use self::turn::StartTurn;
+use self::start_turn::StartTurn;
 use super::failure::Failure;
 use super::output::say;
 use crate::app::App;
@@ -160,11 +160,11 @@ impl Serve {
         // The warm-up only fills a table, so its failure does not matter.
         let _ = phones.await;
         tasks.extend(pipeline::start(&app.pipeline, &app.core.shutdown));
-        let said = said::Said::write(&folder, &addresses)?;
+        let addresses_file = local_files::AddressesFile::write(&folder, &addresses)?;
         self.announce(&folder, &addresses);
         app.core.shutdown.begun().await;
         stop(&app, tasks).await;
-        drop(said);
+        drop(addresses_file);
         Ok(())
     }
 
@@ -183,7 +183,7 @@ impl Serve {
             "ready"
         );
         if let Some(file) = &self.first_apply {
-            let invitation = said::invitation(file, folder, &self.keys_file(folder));
+            let invitation = local_files::invitation(file, folder, &self.keys_file(folder));
             if let Some(invitation) = invitation {
                 say(&invitation);
             }

@@ -13,7 +13,6 @@ mod analytics;
 mod channels;
 mod deals;
 mod feeds;
-mod fit;
 mod leads;
 mod messages;
 #[cfg(test)]
@@ -21,6 +20,7 @@ pub mod mutations;
 mod operation;
 mod products;
 mod rows;
+mod schema_validator;
 mod schemas;
 mod service;
 mod tickets;
@@ -30,9 +30,9 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
-pub use self::fit::Fit;
 use self::operation::Operation;
 pub use self::rows::rows;
+pub use self::schema_validator::SchemaValidator;
 use self::schemas::Schemas;
 use super::error::{DataError, Family, GatewayError, NotificationError, Problem};
 use super::route::Surface;

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::Fit;
+use super::SchemaValidator;
 use crate::http::route::Surface;
 
 /// Gives bodies and their mutations to a reader and to its schema.
@@ -13,9 +13,9 @@ use crate::http::route::Surface;
 /// If one of them accepts what the other refuses.
 pub fn agree(schema: &Value, bodies: &[Value], takes: impl Fn(&Value) -> bool) {
     let document = super::document(Surface::Both);
-    let fit = Fit::new(&document, schema);
+    let validator = SchemaValidator::new(&document, schema);
     for (what, mutation) in bodies.iter().flat_map(mutations) {
-        let complaint = fit.complaint(&mutation);
+        let complaint = validator.complaint(&mutation);
         assert_eq!(
             takes(&mutation),
             complaint.is_none(),

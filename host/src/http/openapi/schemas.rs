@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::admin_api::instances::InstanceView;
     use crate::domain::row::DealRow;
-    use crate::http::openapi::Fit;
+    use crate::http::openapi::SchemaValidator;
 
     #[test]
     fn every_key_of_an_answer_is_required_and_ids_are_inlined() {
@@ -196,7 +196,7 @@ mod tests {
         let mut schemas = Schemas::default();
         let named = schemas.answer::<InstanceView>();
         let document = json!({ "components": { "schemas": schemas.into_map() } });
-        let fit = Fit::new(&document, &named);
+        let validator = SchemaValidator::new(&document, &named);
         let mut instance = json!({
             "id": 1,
             "name": "bot",
@@ -210,8 +210,11 @@ mod tests {
             "paused": null,
             "webhook": null,
         });
-        assert_eq!(fit.complaint(&instance), None);
+        assert_eq!(validator.complaint(&instance), None);
         instance["unansweredAfterSeconds"] = json!(60);
-        assert!(fit.complaint(&instance).is_some(), "the others are missing");
+        assert!(
+            validator.complaint(&instance).is_some(),
+            "the others are missing"
+        );
     }
 }

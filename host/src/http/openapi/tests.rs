@@ -186,7 +186,7 @@ fn check_examples(value: &Value, document: &Value, seen: &mut usize) {
                 let values = named.filter_map(|example| example.get("value"));
                 for example in values.chain(members.get("example")) {
                     *seen += 1;
-                    let told = Fit::new(document, schema).complaint(example);
+                    let told = SchemaValidator::new(document, schema).complaint(example);
                     assert_eq!(told, None, "{example}");
                 }
             }

@@ -19,6 +19,9 @@ pub enum AdminRoute<'a> {
     VerifyPlugin {
         name: &'a str,
     },
+    PluginImpact {
+        name: &'a str,
+    },
     ActivatePlugin {
         name: &'a str,
     },
@@ -103,6 +106,7 @@ impl<'a> AdminRoute<'a> {
             ("POST", ["plugins", "check"]) => Self::CheckPlugin,
             ("POST", ["plugins", "verify"]) => Self::VerifyUpload,
             ("POST", ["plugins", name, "verify"]) => Self::VerifyPlugin { name },
+            ("POST", ["plugins", name, "impact"]) => Self::PluginImpact { name },
             ("POST", ["plugins", name, "activate"]) => Self::ActivatePlugin { name },
             ("POST", ["plugins", name, "rollback"]) => Self::RollBackPlugin { name },
             ("GET", ["deliveries"]) => Self::ListDeliveries,
@@ -166,6 +170,7 @@ impl<'a> AdminRoute<'a> {
             Self::CheckPlugin => "admin-check-plugin",
             Self::VerifyUpload => "admin-verify-upload",
             Self::VerifyPlugin { .. } => "admin-verify-plugin",
+            Self::PluginImpact { .. } => "admin-plugin-impact",
             Self::ActivatePlugin { .. } => "admin-activate-plugin",
             Self::RollBackPlugin { .. } => "admin-roll-back-plugin",
             Self::ListDeliveries => "admin-list-deliveries",

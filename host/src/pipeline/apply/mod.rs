@@ -158,9 +158,9 @@ async fn carry_out(pipeline: &Pipeline, plan: &Plan, dry_run: bool) -> Result<Ap
         .apply(plan, pipeline.core.clock.now(), dry_run)
         .await?;
     if !dry_run {
-        fleet::tell(pipeline, Announcement::Connections).await;
+        fleet::announce(pipeline, Announcement::Connections).await;
         // The cached entries of keys contain settings of their workspace.
-        fleet::tell(pipeline, Announcement::Keys).await;
+        fleet::announce(pipeline, Announcement::Keys).await;
         tracing::info!(
             workspace = plan.slug,
             changes = applied.changes.len(),

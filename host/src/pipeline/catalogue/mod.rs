@@ -9,21 +9,21 @@
 //! requests, two at a time, because each takes a few times the memory of its result. If the
 //! clock of a feed went back, it counts as another feed and is read from its beginning.
 
-pub(super) mod shelves;
+pub(super) mod index_cache;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::OwnedMutexGuard;
 
-pub use shelves::SearchError;
+pub use index_cache::SearchError;
 
-use self::shelves::{CachedIndex, Reader, Shelf, hold};
+use self::index_cache::{CachedIndex, Reader, Shelf, hold};
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::search::{Gathering, Index, SearchResults, Term};
+use crate::search::{Index, IndexBuilder, SearchResults, Term};
 use crate::store::ProductChange;
 use crate::telemetry::Searched;
 
@@ -254,7 +254,7 @@ async fn load(
 async fn gather(pipeline: &Pipeline, workspace: WorkspaceId) -> Result<(Index, i64), SearchError> {
     let bound = pipeline.catalogue.bound;
     let rows = limits::SEARCH_LOAD_ROWS;
-    let mut gathering = Gathering::default();
+    let mut builder = IndexBuilder::default();
     let mut seen = 0;
     // Rows that were removed before the clock of the first page are on none of the pages.
     let mut begun = None;
@@ -270,19 +270,19 @@ async fn gather(pipeline: &Pipeline, workspace: WorkspaceId) -> Result<(Index, i
         }
         let is_last = page.changes.len() < rows as usize;
         seen = end_of(&page.changes, page.clock, is_last);
-        gathering = off_thread(move || {
+        builder = off_thread(move || {
             for change in &page.changes {
-                gathering.set(change.id, change.name.as_deref());
+                builder.set(change.id, change.name.as_deref());
             }
-            gathering
+            builder
         })
         .await?;
-        if gathering.is_past(bound) {
+        if builder.is_past(bound) {
             refuse(pipeline, workspace);
             return Err(SearchError::TooLarge);
         }
         if is_last {
-            let index = off_thread(move || gathering.build()).await?;
+            let index = off_thread(move || builder.build()).await?;
             return Ok((index, seen));
         }
     }

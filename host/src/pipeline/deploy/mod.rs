@@ -7,13 +7,13 @@
 //! before: modification times, removals and restarts have no effect.
 
 mod concerns;
-mod take_in;
+mod inbox;
 pub mod verify;
 
 use std::sync::Arc;
 
 pub use concerns::{Accept, Concern};
-pub use take_in::{take_in, watch_inbox};
+pub use inbox::{take_in, watch_inbox};
 pub use verify::Verified;
 
 use super::fleet::{self, Behind, FleetError};

@@ -1,5 +1,5 @@
-//! The verification of a version on stored deliveries, for an operator and before each
-//! activation. It changes nothing.
+//! The verification of a version on stored deliveries: for an operator, before each activation,
+//! and afterwards on the deliveries that it converted. It changes nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,17 +9,18 @@ use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::{self, Choice, Report};
 use crate::plugin::{Loaded, Prepared};
+use crate::store::PluginRecord;
 
-/// A version that was compared with the one that serves.
+/// A version that was compared with another one.
 #[derive(Debug)]
 pub struct Verified {
     pub candidate: Arc<Loaded>,
     /// The number of golden cases that it carries and has passed.
     pub golden: u32,
     /// The active version, as the store has it.
-    pub(super) active: Option<Digest>,
-    /// `None` if no version of this name serves: there is nothing to compare with.
-    pub serving: Option<Arc<Loaded>>,
+    pub active: Option<Digest>,
+    /// The version that it was compared with. `None` if there is none.
+    pub against: Option<Arc<Loaded>>,
     pub report: Report,
 }
 
@@ -68,6 +69,7 @@ pub(super) async fn before_activation(
         last: policy.deliveries,
         since: None,
         failed: false,
+        converted_by: None,
     };
     let (candidate, budget) = (Arc::clone(&prepared.loaded), policy.budget());
     compare(pipeline, candidate, prepared.golden, choice, budget).await
@@ -86,6 +88,50 @@ impl Verified {
 
 /// The word that accepts differences.
 pub(super) const DRIFT: &str = "drift";
+
+/// Compares a version with another one on the deliveries that the first one converted last: how
+/// leads would be with the other one. `against`: the active version if `None`, or the previous one
+/// if the version itself is active.
+///
+/// # Errors
+///
+/// [`DeployError`] if a version is not stored or cannot be loaded, there is none to compare with,
+/// or the store fails.
+pub async fn impact(
+    pipeline: &Arc<Pipeline>,
+    record: &PluginRecord,
+    against: Option<Digest>,
+    choice: Choice,
+    budget: Duration,
+) -> Result<Verified, DeployError> {
+    let name = &record.description.name;
+    let activations = pipeline.core.store.activations().await?;
+    let active = activations.into_iter().find(|one| &one.name == name);
+    let other = against.or_else(|| {
+        let active = active.as_ref()?;
+        if active.digest == record.digest {
+            active.previous.clone()
+        } else {
+            Some(active.digest.clone())
+        }
+    });
+    let other = other.ok_or_else(|| DeployError::NothingBefore(name.clone()))?;
+    let (candidate, record) = stored_version(pipeline, &record.digest).await?;
+    let (against, _) = stored_version(pipeline, &other).await?;
+    let choice = Choice {
+        converted_by: Some(candidate.digest.clone()),
+        ..choice
+    };
+    let _turn = pipeline.verifications.turn().await?;
+    let report = verify::run(pipeline, &against, &candidate, choice, budget).await?;
+    Ok(Verified {
+        candidate,
+        golden: record.golden,
+        active: active.map(|active| active.digest),
+        against: Some(against),
+        report,
+    })
+}
 
 async fn compare(
     pipeline: &Arc<Pipeline>,
@@ -120,7 +166,7 @@ async fn compare(
         candidate,
         golden,
         active,
-        serving,
+        against: serving,
         report,
     })
 }

@@ -104,7 +104,7 @@ async fn active(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, Store
 async fn withdraw(pipeline: &Pipeline, proposal: &Proposal) {
     match pipeline.core.store.withdraw(proposal).await {
         // So that the hosts drop the versions that they prepared.
-        Ok(()) => super::tell(pipeline, Announcement::Plugins).await,
+        Ok(()) => super::announce(pipeline, Announcement::Plugins).await,
         Err(error) => tracing::debug!(%error, "proposal not withdrawn, it will expire"),
     }
 }

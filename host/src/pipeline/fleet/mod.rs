@@ -6,8 +6,8 @@
 //! work until it has polled again, so that no call begins on a version that the fleet has
 //! left. A host alone on its store does none of this.
 
-mod follow;
-mod hear;
+mod activations;
+mod announcements;
 mod jobs;
 mod lead;
 pub(super) mod state;
@@ -17,8 +17,8 @@ use std::sync::atomic::Ordering;
 
 use tokio::task::JoinHandle;
 
-pub use follow::join;
-pub use hear::tell;
+pub use activations::join;
+pub use announcements::announce;
 pub use jobs::FleetJob;
 pub use lead::{Behind, FleetError, where_it_serves};
 pub(super) use lead::{converged, flip};
@@ -32,7 +32,7 @@ pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> Vec<JoinHandle<()
         return Vec::new();
     }
     vec![
-        tokio::spawn(follow::run(Arc::clone(pipeline), shutdown.clone())),
-        tokio::spawn(hear::run(Arc::clone(pipeline), shutdown.clone())),
+        tokio::spawn(activations::run(Arc::clone(pipeline), shutdown.clone())),
+        tokio::spawn(announcements::run(Arc::clone(pipeline), shutdown.clone())),
     ]
 }

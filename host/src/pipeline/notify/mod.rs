@@ -19,9 +19,9 @@ use tokio::sync::oneshot;
 
 use self::answer::answer_of;
 use super::connections::Live;
-use super::held::LeaseDeadline;
+use super::lease::LeaseDeadline;
 use super::send::{self, Outgoing};
-use super::templates::{self, Composed, Misfit, TemplateError, wanted::TemplateUse};
+use super::templates::{self, Composed, Misfit, TemplateError, requested::TemplateUse};
 use crate::domain::contact;
 use crate::domain::id::{ConversationId, MessageId};
 use crate::domain::message::MessageState;

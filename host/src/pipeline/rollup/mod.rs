@@ -1,7 +1,7 @@
 //! Keeps analytics counted. A round goes through the metric sets: a run of each set reads
 //! changes into its builds, so that at its end everything is counted that was committed
 //! before the run began. Then cubes of local days get the days that they lack. `job`
-//! schedules rounds, `round` runs them, `turns` decides which piece comes next, `zones`
+//! schedules rounds, `round` runs them, `round_robin` decides which piece comes next, `zones`
 //! counts the zones that are requested.
 //!
 //! The store applies each step as a whole, so a round may be cut anywhere, and two rounds
@@ -11,12 +11,12 @@
 //! A long build does not delay other workspaces: all pieces take turns, and a run ends
 //! after a while, leaving builds that have more to read to the next.
 
+mod failures;
 mod job;
 mod leave;
 mod round;
+mod round_robin;
 pub(super) mod state;
-mod trouble;
-mod turns;
 mod zones;
 
 use std::sync::Arc;

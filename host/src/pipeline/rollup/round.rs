@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::leave::{Cut, Leave};
-use super::turns::{self, Rest, StepOutcome};
+use super::round_robin::{self, Rest, StepOutcome};
 use crate::domain::analytics::MetricSet;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
@@ -104,8 +104,8 @@ async fn run(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>, set: MetricSet) ->
     };
     let failed = rest.failed.into_iter();
     let failed = failed.map(|(build, error)| ((build, None), error));
-    let trouble = &pipeline.rollup.trouble;
-    trouble
+    let failures = &pipeline.rollup.failures;
+    failures
         .settle(
             &*pipeline.core.store,
             |(build, zone)| build.set == set && zone.is_none(),
@@ -130,7 +130,7 @@ async fn count(
     let run = pipeline.core.store.rollup_begin(set).await?;
     let changes = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&changes);
-    let rest = turns::all(
+    let rest = round_robin::all(
         pipeline,
         leave,
         run.builds.clone(),
@@ -185,7 +185,7 @@ async fn cubes(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>) -> Result<Cubes,
     let now = pipeline.core.clock.now();
     let due = pipeline.core.store.cubes_due(zone::tzdata(), now).await?;
     let count = due.len();
-    let rest = turns::all(
+    let rest = round_robin::all(
         pipeline,
         leave,
         due,
@@ -208,7 +208,7 @@ async fn cubes(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>) -> Result<Cubes,
     let failed = failed.map(|(cube, error)| ((cube.build, Some(cube.zone)), error));
     pipeline
         .rollup
-        .trouble
+        .failures
         .settle(
             &*pipeline.core.store,
             |(_, zone)| zone.is_some(),

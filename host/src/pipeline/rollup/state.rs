@@ -2,7 +2,7 @@
 
 use tokio::sync::Notify;
 
-use super::trouble::Trouble;
+use super::failures::Failures;
 use super::zones::Zones;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
@@ -15,7 +15,7 @@ pub struct Rollup {
     pub(super) turn: tokio::sync::Mutex<()>,
     /// A round is due, whatever the time.
     pub(super) due: Notify,
-    pub(super) trouble: Trouble,
+    pub(super) failures: Failures,
 }
 
 impl Rollup {

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use self::attempt::Prepared;
 use super::connections::Live;
-use super::held::LeaseDeadline;
+use super::lease::LeaseDeadline;
 use crate::domain::channel::{Category, Refused, SendAnswer};
 use crate::domain::id::{ContactId, ConversationId, MessageId};
 use crate::domain::time::Micros;

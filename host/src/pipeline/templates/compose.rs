@@ -8,8 +8,8 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::fit::{Misfit, misfits, placeholders};
-use super::wanted::{Component, ComponentKind, Parameter, Parts, TemplateUse, Value};
+use super::mismatch::{Misfit, misfits, placeholders};
+use super::requested::{Component, ComponentKind, Parameter, Parts, TemplateUse, Value};
 use crate::domain::channel::Template;
 use crate::domain::connection::Settings;
 use crate::domain::id::MessageId;
@@ -280,7 +280,7 @@ fn misfits_of_body(template: &Template, texts: &[String]) -> Vec<Misfit> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wanted::Media;
+    use super::super::requested::Media;
     use super::*;
     use crate::domain::channel::Placeholder;
     use crate::domain::time::Micros;
@@ -517,7 +517,7 @@ mod tests {
         );
         let image = Parameter {
             value: Value::Image {
-                image: super::super::wanted::Media::Id("7".to_owned()),
+                image: super::super::requested::Media::Id("7".to_owned()),
             },
             parameter_name: None,
         };

@@ -6,21 +6,21 @@
 //! once more, because the template may be newer.
 
 mod compose;
-mod fit;
 mod job;
 pub(super) mod lists;
+mod mismatch;
+pub mod requested;
 mod sync;
-pub mod wanted;
 
 pub use compose::{Composed, TemplateError};
-pub use fit::{Misfit, Mismatch};
 pub use job::run;
+pub use mismatch::{Misfit, Mismatch};
 pub use sync::sync;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::wanted::{Parts, TemplateUse};
+use self::requested::{Parts, TemplateUse};
 use super::connections::Live;
 use crate::limits;
 use crate::pipeline::state::Pipeline;

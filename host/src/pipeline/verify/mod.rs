@@ -65,7 +65,7 @@ pub async fn run(
     let name = &candidate.description.name;
     let deadline = began + budget;
     // A part of the time at most: the rest is for the conversions.
-    let sample = sample::choose(pipeline, name, choice, began + budget / 3).await?;
+    let sample = sample::choose(pipeline, name, &choice, began + budget / 3).await?;
     let mut report = Report {
         chosen: sample.deliveries.len() as u64,
         connections: sample.connections,

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use crate::domain::connection::Connection;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::DeliveryId;
+use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
@@ -25,7 +26,7 @@ const DONE: [DeliveryStatus; 5] = [
 ];
 
 /// What to choose.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Choice {
     /// The greatest number of deliveries.
     pub last: u32,
@@ -33,6 +34,8 @@ pub struct Choice {
     pub since: Option<Micros>,
     /// Only failed and parked deliveries.
     pub failed: bool,
+    /// Only deliveries that this version converted last.
+    pub converted_by: Option<Digest>,
 }
 
 /// The chosen deliveries, those that failed first.
@@ -54,7 +57,7 @@ pub struct Sample {
 pub async fn choose(
     pipeline: &Pipeline,
     plugin: &str,
-    choice: Choice,
+    choice: &Choice,
     deadline: Instant,
 ) -> Result<Sample, StoreError> {
     let connections = pipeline.connections_using(plugin).await?;
@@ -91,13 +94,14 @@ async fn newest(
     pipeline: &Pipeline,
     connection: &Connection,
     status: Option<DeliveryStatus>,
-    choice: Choice,
+    choice: &Choice,
 ) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
     let filter = DeliveryFilter {
         workspace: Some(connection.workspace),
         connection: Some(connection.id.clone()),
         status,
         since: choice.since,
+        version: choice.converted_by.as_ref().map(|digest| digest.0.clone()),
         limit: choice.last,
         ..DeliveryFilter::default()
     };

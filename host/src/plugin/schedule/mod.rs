@@ -13,10 +13,10 @@
 //! work that cannot be cut into slices (filling a large memory, an answer of many
 //! mebibytes) does not delay requests either.
 
-mod aside;
+mod background;
 mod queue;
 mod threads;
 
-pub use self::aside::{aside, drop_aside, stand_back};
+pub use self::background::{drop_in_background, in_background, lower_priority};
 pub use self::queue::{Bounds, Refused};
 pub use self::threads::{Evicted, PluginTask, Threads, give_way, processor_time_of_slice};

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::aside::stand_back;
+use super::background::lower_priority;
 use super::queue::{About, Bounds, Class, Entry, Queue, Refused};
 use crate::domain::plugin::Digest;
 use crate::limits;
@@ -77,7 +77,7 @@ impl Threads {
                     .name(format!("{name}-{index}"))
                     .spawn(move || {
                         if class == Class::Slow {
-                            stand_back();
+                            lower_priority();
                         }
                         work(&shared, class);
                     })

@@ -1,10 +1,10 @@
 //! Checks configurations against the schema that their plugin describes. A plugin supplies
 //! the schema, so nothing of it runs before its work is bounded (`bounds`). Then a child
-//! process evaluates it under limits of its own (`apart`) and reports what does not fit
+//! process evaluates it under limits of its own (`checker`) and reports what does not fit
 //! (`faults`).
 
-mod apart;
 mod bounds;
+mod checker;
 mod faults;
 #[cfg(test)]
 mod hostile;
@@ -13,8 +13,8 @@ use jsonschema::{PatternOptions, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::apart::{Apart, Refused};
 pub use self::bounds::Bounded;
+pub use self::checker::{Refused, SchemaChecker};
 pub use self::faults::Fault;
 use crate::limits;
 

@@ -12,7 +12,6 @@ mod deal;
 mod dialogue;
 mod diff;
 mod event;
-mod follow;
 mod idempotency;
 mod inbound;
 mod lead;
@@ -21,6 +20,7 @@ mod people;
 mod quarantine;
 mod read_set;
 mod references;
+mod related_rows;
 pub mod rollup;
 #[cfg(test)]
 mod sample;

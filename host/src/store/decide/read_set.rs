@@ -50,7 +50,7 @@ pub struct ReadSet {
     /// Every workspace that a write names itself.
     pub workspaces: BTreeSet<WorkspaceId>,
 
-    // Rows of messages. `follow` finds the rows to which they lead.
+    // Rows of messages. `related_rows` finds the rows to which they lead.
     pub idempotency: BTreeSet<IdempotencyKey>,
     pub references: BTreeSet<ReferenceKey>,
     pub messages: BTreeSet<(WorkspaceId, MessageId)>,

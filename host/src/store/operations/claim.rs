@@ -12,13 +12,13 @@ use uuid::Uuid;
 use crate::domain::id::{DeliveryId, MessageId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
+use crate::store::claim_turns::{Candidate, ClaimTurns};
 use crate::store::database::Database;
 use crate::store::operations::batch::load::{SEND, WHOLE};
 use crate::store::postgres::Rows;
 use crate::store::row::{Columns as _, deliveries, fetches, messages};
 use crate::store::sql::{Row, Sql, Tx, args, sql, steps};
 use crate::store::sqlite::threads::End;
-use crate::store::turns::{Candidate, Turns};
 use crate::store::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, StoreError};
 
 /// A piece of work in the queue: the id of a delivery or of a message, and its place.
@@ -160,7 +160,7 @@ returning workspace_id, delivery_id, item");
 /// [`StoreError`] if the database fails.
 pub async fn due(
     database: &Database,
-    turns: Turns,
+    turns: ClaimTurns,
     now: Micros,
     until: Micros,
 ) -> Result<Vec<Job>, StoreError> {
@@ -209,7 +209,7 @@ pub async fn due(
 }
 
 /// Returns the due work of the connections whose turn it is, in order.
-async fn find(tx: &mut Tx, turns: &Turns, now: Micros) -> Result<Vec<Piece>, StoreError> {
+async fn find(tx: &mut Tx, turns: &ClaimTurns, now: Micros) -> Result<Vec<Piece>, StoreError> {
     let mut found = candidates(tx, turns, now, true).await?;
     found.extend(candidates(tx, turns, now, false).await?);
     Ok(turns.pick(found))
@@ -217,7 +217,7 @@ async fn find(tx: &mut Tx, turns: &Turns, now: Micros) -> Result<Vec<Piece>, Sto
 
 async fn candidates(
     tx: &mut Tx,
-    turns: &Turns,
+    turns: &ClaimTurns,
     now: Micros,
     conversions: bool,
 ) -> Result<Vec<Candidate<Piece>>, StoreError> {

@@ -5,7 +5,6 @@
 //! The operations fail as described at [`Intake`](super::Intake).
 
 pub mod agents;
-pub mod alive;
 pub mod analytics;
 pub mod answers;
 pub mod apply;
@@ -21,6 +20,7 @@ pub mod keys;
 pub mod merge;
 pub mod messages;
 pub mod plugins;
+pub mod probe;
 pub mod products;
 pub mod remove;
 pub mod stamp;
@@ -33,10 +33,10 @@ use super::sql::{Dialect, Sql};
 fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
     vec![
         ("agents", agents::SQL.to_vec()),
-        ("alive", alive::SQL.to_vec()),
+        ("probe", probe::SQL.to_vec()),
         ("analytics", analytics::builds::SQL.to_vec()),
         ("analytics", analytics::cells::SQL.to_vec()),
-        ("analytics", analytics::clear::SQL.to_vec()),
+        ("analytics", analytics::remove::SQL.to_vec()),
         ("analytics", analytics::cubes::SQL.to_vec()),
         ("analytics", analytics::run::SQL.to_vec()),
         ("analytics", analytics::status::SQL.to_vec()),
@@ -83,7 +83,7 @@ pub fn statements(dialect: Dialect) -> impl Iterator<Item = (&'static str, &'sta
 pub fn is_of_few(text: &str) -> bool {
     let whole = [
         agents::SQL,
-        alive::SQL,
+        probe::SQL,
         apply::SQL,
         connections::SQL,
         plugins::SQL,

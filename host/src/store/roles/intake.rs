@@ -10,8 +10,8 @@ use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::store::operations::{answers, claim, deliveries, sweep};
 use crate::store::{
-    Backlog, Batch, DeliveryDetail, DeliveryFilter, DeliverySummary, HeldDelivery, Job, KeptAnswer,
-    Retention, StoreError, Turns, Write, Written,
+    Backlog, Batch, ClaimTurns, DeliveryDetail, DeliveryFilter, DeliverySummary, HeldDelivery, Job,
+    KeptAnswer, Retention, StoreError, Write, Written,
 };
 
 /// The operations on deliveries, and the claim and commit of all work.
@@ -53,7 +53,7 @@ pub trait Intake: Send + Sync + 'static {
     /// [`StoreError`] if the database fails.
     async fn claim(
         &self,
-        turns: &Turns,
+        turns: &ClaimTurns,
         now: Micros,
         until: Micros,
     ) -> Result<Vec<Job>, StoreError>;
@@ -152,7 +152,7 @@ impl Intake for DatabaseStore {
 
     async fn claim(
         &self,
-        turns: &Turns,
+        turns: &ClaimTurns,
         now: Micros,
         until: Micros,
     ) -> Result<Vec<Job>, StoreError> {

@@ -21,7 +21,7 @@ pub use self::fleet::Fleet;
 pub use self::intake::Intake;
 pub use self::messaging::Messaging;
 use super::database::Database;
-use super::operations::alive;
+use super::operations::probe;
 use super::{Outage, Pool, Store, StoreError};
 use crate::clock::SharedClock;
 
@@ -83,10 +83,10 @@ impl Store for DatabaseStore {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        alive::ping(&self.database).await
+        probe::ping(&self.database).await
     }
 
     async fn try_write(&self) -> Result<(), StoreError> {
-        alive::try_write(&self.database, self.clock.now()).await
+        probe::try_write(&self.database, self.clock.now()).await
     }
 }

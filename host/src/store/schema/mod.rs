@@ -3,13 +3,13 @@
 //! test compares the descriptions with the tables that the migrations create.
 
 mod declared;
-mod kept;
+mod feeds;
 mod leads;
 mod messages;
 mod rollups;
 
 pub use declared::*;
-pub use kept::*;
+pub use feeds::*;
 pub use leads::*;
 pub use messages::*;
 pub use rollups::*;

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::alone::Alone;
 use super::checkpoint::Commits;
 use super::connections::{self, Opening};
+use super::single_host::SingleHost;
 use super::threads::{self, End, Length, Steps, Threads, ending};
 use crate::clock::SharedClock;
 use crate::store::StoreError;
@@ -19,7 +19,7 @@ pub struct Db {
     reading: Threads,
     seen: Arc<HighWater>,
     commits: Arc<Commits>,
-    alone: Alone,
+    alone: SingleHost,
     /// While this lock is held, no other process opens the file.
     _lock: File,
 }
@@ -36,7 +36,7 @@ impl Db {
             opening,
             seen,
             commits,
-            alone: Alone::default(),
+            alone: SingleHost::default(),
             _lock: lock,
         }
     }
@@ -71,7 +71,7 @@ impl Db {
     }
 
     /// Returns the state that the only host of a file shares.
-    pub fn alone(&self) -> &Alone {
+    pub fn alone(&self) -> &SingleHost {
         &self.alone
     }
 

@@ -2,7 +2,6 @@
 //! their threads, the log and its checkpoints, backup, and opening. The operations are in
 //! `operations`.
 
-mod alone;
 pub(super) mod backup;
 mod checkpoint;
 mod connections;
@@ -10,6 +9,7 @@ mod db;
 pub(super) mod error;
 mod open;
 pub(super) mod run;
+mod single_host;
 pub(super) mod threads;
 
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! The analytics API for a data client: parameters, counts, and conditional
 //! requests.
 
-mod asked;
 mod copies;
 mod counts;
+mod parameters;
 mod schemas;
 mod story;
 

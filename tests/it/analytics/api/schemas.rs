@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use leadhost::http::openapi::{self, Fit};
+use leadhost::http::openapi::{self, SchemaValidator};
 use leadhost_tests::{Host, On, until};
 use serde_json::{Value, json};
 
@@ -46,10 +46,10 @@ fn the_committed_schemas_are_those_of_the_service() {
 
 #[track_caller]
 fn fits(name: &str, rows: &[Value]) {
-    let fit = Fit::new(&json!({}), &schema(name));
+    let validator = SchemaValidator::new(&json!({}), &schema(name));
     assert!(!rows.is_empty(), "there is no {name}");
     for row in rows {
-        assert_eq!(fit.complaint(row), None, "{name}: {row}");
+        assert_eq!(validator.complaint(row), None, "{name}: {row}");
     }
     // The schema is not vacuous: a row without one of its keys does not fit.
     let first = rows[0].as_object().expect("an object");
@@ -57,7 +57,10 @@ fn fits(name: &str, rows: &[Value]) {
     for key in needed.as_array().expect("a list") {
         let mut less = first.clone();
         less.remove(key.as_str().expect("a name"));
-        assert!(fit.complaint(&Value::from(less)).is_some(), "{name} {key}");
+        assert!(
+            validator.complaint(&Value::from(less)).is_some(),
+            "{name} {key}"
+        );
     }
 }
 

@@ -204,7 +204,7 @@ pub async fn changes_that_partners_make_together_are_all_in_the_history(world: &
 
 /// A conversation times out in the same batch in which its deal's partner hands the
 /// deal over or ends it.
-pub async fn time_and_a_partner_meet_in_one_batch(world: &World) {
+pub async fn a_timeout_and_partner_changes_in_one_batch_make_one_ticket(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let talk = out(world, "w1").await.conversation;
     world.advance(86_400).await;

@@ -15,7 +15,7 @@
 
 mod client;
 mod feed;
-mod life;
+mod hosts;
 mod plan;
 mod stampers;
 mod writer;
@@ -29,7 +29,7 @@ use leadhost::domain::time::Micros;
 use leadhost_tests::On;
 
 use self::client::{Client, Keeps};
-use self::life::{Ground, Life};
+use self::hosts::{Environment, RunningHosts};
 use self::writer::Writer;
 
 leadhost_tests::on_every_store! {
@@ -125,7 +125,7 @@ async fn no_row_is_ever_missed(on: On) {
     let changes = given("LEADHOST_FEED_CHANGES", CHANGES as u64);
     let changes = usize::try_from(changes).unwrap();
     let seed = given("LEADHOST_FEED_SEED", SEED);
-    let ground = Ground::new(on, seed).await;
+    let environment = Environment::new(on, seed).await;
     let mut writers: Vec<_> = (0..WRITERS).map(|at| Writer::new(seed, at)).collect();
     let mut clients: Vec<_> = (0..FEEDS.len() * CLIENTS)
         .map(|at| {
@@ -137,26 +137,26 @@ async fn no_row_is_ever_missed(on: On) {
         })
         .collect();
     for number in 1..=LIVES {
-        let life = Arc::new(Life::begin(&ground).await);
+        let hosts = Arc::new(RunningHosts::begin(&environment).await);
         let share = changes * number / LIVES / WRITERS;
         let done = Arc::new(AtomicBool::new(false));
         let is_last = number == LIVES;
         let reading = clients.drain(..).enumerate().map(|(at, mut client)| {
-            let feeds = life.feeds(FEEDS[at / CLIENTS], at);
-            let (life, done) = (Arc::clone(&life), Arc::clone(&done));
+            let feeds = hosts.feeds(FEEDS[at / CLIENTS], at);
+            let (hosts, done) = (Arc::clone(&hosts), Arc::clone(&done));
             tokio::spawn(async move {
                 client.poll(&feeds, &done, is_last).await;
-                drop(life);
+                drop(hosts);
                 client
             })
         });
         let reading: Vec<_> = reading.collect();
         let writing = writers.drain(..).map(|mut writer| {
-            let life = Arc::clone(&life);
+            let hosts = Arc::clone(&hosts);
             tokio::spawn(async move {
-                writer.write(&life, share).await;
+                writer.write(&hosts, share).await;
                 if !is_last {
-                    writer.is_killed(&life).await;
+                    writer.is_killed(&hosts).await;
                 }
                 writer
             })
@@ -171,15 +171,15 @@ async fn no_row_is_ever_missed(on: On) {
         if is_last {
             let plans: Vec<_> = writers.iter().map(Writer::plan).collect();
             for (at, entity) in FEEDS.into_iter().enumerate() {
-                let truth = life.truth(entity).await;
+                let truth = hosts.truth(entity).await;
                 plan::assert_is(&truth, entity, &plans, seed);
                 for client in &clients[at * CLIENTS..(at + 1) * CLIENTS] {
                     client.assert_knows(&truth, seed);
                 }
             }
         }
-        let life = Arc::into_inner(life).expect("no host is left");
-        life.end().await;
+        let hosts = Arc::into_inner(hosts).expect("no host is left");
+        hosts.end().await;
     }
     let pulls: usize = clients.iter().map(|client| client.pulls_ended).sum();
     assert!(

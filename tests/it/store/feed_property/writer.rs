@@ -9,7 +9,7 @@ use leadhost::store::*;
 use leadhost_tests::On;
 
 use super::Chance;
-use super::life::Life;
+use super::hosts::RunningHosts;
 use super::plan::{self, Fate, Plan, Step};
 use crate::store::deals;
 use crate::store::world;
@@ -50,17 +50,17 @@ impl Writer {
     }
 
     /// Writes until its plan has changed this many rows.
-    pub async fn write(&mut self, life: &Life, changes: usize) {
+    pub async fn write(&mut self, hosts: &RunningHosts, changes: usize) {
         while let Some(step) = self.next(changes) {
             if let Some(shift) = step.clock {
-                life.step_clock(shift).await;
+                hosts.step_clock(shift).await;
             }
             match step.fate {
-                Fate::Commits => self.carry_out(life, &step).await,
-                Fate::RollsBack => self.fail(life, &step).await,
+                Fate::Commits => self.carry_out(hosts, &step).await,
+                Fate::RollsBack => self.fail(hosts, &step).await,
                 Fate::IsCutOff => {
-                    self.cut_off(life, &step).await;
-                    self.carry_out(life, &step).await;
+                    self.cut_off(hosts, &step).await;
+                    self.carry_out(hosts, &step).await;
                 }
             }
         }
@@ -72,21 +72,21 @@ impl Writer {
     }
 
     /// Kills its host while it commits.
-    pub async fn is_killed(&mut self, life: &Life) {
+    pub async fn is_killed(&mut self, hosts: &RunningHosts) {
         let step = self.plan.next();
         let moment = self.moment_of_end();
         if step.fate != Fate::RollsBack {
-            let commit = self.commit(life, &step);
+            let commit = self.commit(hosts, &step);
             let _ = tokio::time::timeout(moment, commit).await;
         }
         self.left = Some(step);
     }
 
     /// Retries until it is acknowledged, as a sender would.
-    async fn carry_out(&mut self, life: &Life, step: &Step) {
+    async fn carry_out(&mut self, hosts: &RunningHosts, step: &Step) {
         let mut refused = 0;
         let outcome = loop {
-            match self.commit(life, step).await {
+            match self.commit(hosts, step).await {
                 Ok(outcome) => break outcome,
                 // Not acknowledged: the machine was too busy for a batch's
                 // deadline, or the connection was cut.
@@ -106,26 +106,26 @@ impl Writer {
     }
 
     /// The batch fails at its last write and leaves nothing.
-    async fn fail(&self, life: &Life, step: &Step) {
-        let mut writes = self.writes(life, step);
+    async fn fail(&self, hosts: &RunningHosts, step: &Step) {
+        let mut writes = self.writes(hosts, step);
         let Write::Accept(first) = &writes[0] else {
             panic!("a step begins with a delivery");
         };
         // The same delivery twice is invalid.
-        writes.push(life.world.accept_as(first.delivery.clone(), Vec::new()));
-        assert!(self.store(life).commit(&writes).await.is_err());
+        writes.push(hosts.world.accept_as(first.delivery.clone(), Vec::new()));
+        assert!(self.store(hosts).commit(&writes).await.is_err());
     }
 
     /// Ends somewhere in a commit: its process, or its connection.
-    async fn cut_off(&mut self, life: &Life, step: &Step) {
+    async fn cut_off(&mut self, hosts: &RunningHosts, step: &Step) {
         let moment = self.moment_of_end();
         let by_connection = self.moment.one_in(2);
-        let commit = self.commit(life, step);
-        match &life.on {
+        let commit = self.commit(hosts, step);
+        match &hosts.on {
             On::Postgres(_) if by_connection => {
                 let cut = async {
                     tokio::time::sleep(moment).await;
-                    life.cut_connections().await;
+                    hosts.cut_connections().await;
                 };
                 let _ = tokio::join!(commit, cut);
             }
@@ -139,16 +139,20 @@ impl Writer {
         Duration::from_micros(self.moment.below(LONGEST_CUT))
     }
 
-    async fn commit(&self, life: &Life, step: &Step) -> Result<DeliveryOutcome, StoreError> {
-        let mut written = self.store(life).commit(&self.writes(life, step)).await?;
+    async fn commit(
+        &self,
+        hosts: &RunningHosts,
+        step: &Step,
+    ) -> Result<DeliveryOutcome, StoreError> {
+        let mut written = self.store(hosts).commit(&self.writes(hosts, step)).await?;
         for patched in written.drain(1..) {
             assert!(matches!(deals::patched(&patched), DealPatched::Done { .. }));
         }
         Ok(world::done(written.remove(0)))
     }
 
-    fn writes(&self, life: &Life, step: &Step) -> Vec<Write> {
-        let world = &life.world;
+    fn writes(&self, hosts: &RunningHosts, step: &Step) -> Vec<Write> {
+        let world = &hosts.world;
         let new = step.new.clone().map(|number| {
             let name = self.plan.name(number);
             let mut lead = world.known_as(&name);
@@ -162,7 +166,7 @@ impl Writer {
             lead
         });
         let items = new.chain(changed).map(world::lead).collect();
-        let now = life.clock.now();
+        let now = hosts.clock.now();
         let delivery = NewDelivery {
             id: DeliveryId::new(now),
             received_at: now,
@@ -173,7 +177,7 @@ impl Writer {
             let deal = self.deals[*number].expect("it was acknowledged");
             Write::PatchDeal(Box::new(DealPatch {
                 status: Some(*status),
-                ..deals::wish(life.partner, deal)
+                ..deals::wish(hosts.partner, deal)
             }))
         });
         let mut writes = vec![world.accept_as(delivery, items)];
@@ -181,7 +185,7 @@ impl Writer {
         writes
     }
 
-    fn store<'l>(&self, life: &'l Life) -> &'l dyn Store {
-        life.store(self.number)
+    fn store<'l>(&self, hosts: &'l RunningHosts) -> &'l dyn Store {
+        hosts.store(self.number)
     }
 }

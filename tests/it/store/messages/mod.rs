@@ -10,7 +10,7 @@ pub mod reports;
 pub mod sending;
 pub mod statuses;
 pub mod statuses_property;
-pub mod waiting;
+pub mod timeouts;
 
 use std::time::Duration;
 

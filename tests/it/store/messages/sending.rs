@@ -371,7 +371,7 @@ pub async fn a_message_that_has_a_status_is_never_sent_again(world: &World) {
     assert_eq!(conversation["status"], "open");
 }
 
-pub async fn a_sender_that_dies_in_the_middle_leaves_an_unknown_outcome(world: &World) {
+pub async fn a_host_that_stops_in_the_middle_of_a_send_leaves_an_unknown_outcome(world: &World) {
     let new = store(world, urgent(world, PHONE)).await;
     assert!(world.claim(10).await.is_empty());
     world.advance(60).await;

@@ -13,7 +13,7 @@ use super::super::world::*;
 use super::*;
 
 leadhost_tests::on_every_store! {
-    a_crowd_of_statuses_comes_to_the_same_in_any_order,
+    many_statuses_have_the_same_result_in_any_order,
 }
 
 /// The number of statuses: as many as take some seconds, or the value of the
@@ -62,7 +62,7 @@ fn said(message: usize, number: usize) -> Progress {
     }
 }
 
-async fn a_crowd_of_statuses_comes_to_the_same_in_any_order(on: On) {
+async fn many_statuses_have_the_same_result_in_any_order(on: On) {
     let world = World::start(on).await;
     let world = &world;
     let messages = size(&world.on) / PER_MESSAGE;

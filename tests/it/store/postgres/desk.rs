@@ -195,7 +195,7 @@ async fn no_conversation_continues_about_a_deal_that_ended_meanwhile() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ticket_that_is_opened_again_leaves_no_room_for_another() {
+async fn a_reopened_ticket_prevents_a_second_live_ticket() {
     let Some((world, hosts)) = two_hosts().await else {
         return;
     };

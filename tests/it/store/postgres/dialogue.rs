@@ -246,7 +246,7 @@ async fn a_send_is_held_by_one_host_at_a_time() {
                 let mut begun = Vec::new();
                 loop {
                     let jobs = host
-                        .claim(&leadhost::store::Turns::new(7), now, until)
+                        .claim(&leadhost::store::ClaimTurns::new(7), now, until)
                         .await
                         .expect("it claims");
                     if jobs.is_empty() {
@@ -284,7 +284,7 @@ async fn a_send_is_held_by_one_host_at_a_time() {
     // Both hosts' workers die in the middle of their calls.
     let later = until.plus(Duration::from_secs(1));
     let again = later.plus(Duration::from_mins(1));
-    let turns = leadhost::store::Turns::new(100);
+    let turns = leadhost::store::ClaimTurns::new(100);
     let (one, other) = tokio::join!(
         hosts[0].claim(&turns, later, again),
         hosts[1].claim(&turns, later, again),

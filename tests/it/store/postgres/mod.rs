@@ -1,15 +1,15 @@
 //! Properties of the store on PostgreSQL only: the isolation of tenants, the
 //! plans of its statements, and its refusals to open.
 
+mod concurrent_hosts;
 mod desk;
 mod dialogue;
+mod isolation;
 mod opening;
 mod rollup;
 mod round_trips;
 mod schema;
 mod statements;
-mod together;
-mod walls;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Sends and the list of templates: accepted, refused and misbehaving.
 
-mod back;
+mod webhooks;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -67,7 +67,7 @@ pub async fn set_pause(
         .store
         .pause_connection(&connection.id, pause)
         .await?;
-    fleet::tell(&http.pipeline, Announcement::Connections).await;
+    fleet::announce(&http.pipeline, Announcement::Connections).await;
     if pause.is_none() {
         http.pipeline.wake();
     }

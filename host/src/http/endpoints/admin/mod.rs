@@ -58,6 +58,9 @@ pub async fn run(
         AdminRoute::VerifyPlugin { name } => {
             plugins::verify::stored(call, &decoded(name), body).await
         }
+        AdminRoute::PluginImpact { name } => {
+            plugins::verify::impact(call, &decoded(name), body).await
+        }
         AdminRoute::ActivatePlugin { name } => {
             plugins::activate::activate(call, &decoded(name), body).await
         }
@@ -273,6 +276,11 @@ mod tests {
             "POST",
             &["plugins", "x", "verify"],
             Some("admin-verify-plugin"),
+        );
+        check(
+            "POST",
+            &["plugins", "x", "impact"],
+            Some("admin-plugin-impact"),
         );
         check(
             "POST",

@@ -2,8 +2,8 @@
 //! that many rows share are serialised once.
 
 use super::Fresh;
-use super::fold::{Table, Value};
 use super::query::{Dimension, Question};
+use super::table::{Table, Value};
 use crate::domain::zone::Day;
 
 /// Writes the whole answer, or its rows as lines followed by everything else.
@@ -99,8 +99,8 @@ fn json(body: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fold::Row;
     use super::super::query::tests::read;
+    use super::super::table::Row;
     use super::*;
     use crate::domain::analytics::Granularity;
     use crate::domain::id::AgentId;

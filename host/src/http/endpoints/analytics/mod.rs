@@ -8,10 +8,10 @@
 //! reading the counts.
 
 mod answer;
-mod fold;
 pub mod freshness;
 mod query;
 mod range;
+mod table;
 
 use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, ETAG, HeaderName, HeaderValue, VARY};
@@ -97,7 +97,7 @@ fn body(
             "The range has too many sources: ask for a shorter range.".to_owned(),
         ));
     }
-    let table = fold::rows(question, cells, limits::ANALYTICS_ROWS).map_err(|fold::TooMany| {
+    let table = table::rows(question, cells, limits::ANALYTICS_ROWS).map_err(|table::TooMany| {
         ApiError::BadRequest(format!(
             "The answer has more than {} rows: ask for a shorter range, longer periods, fewer dimensions, or some \
              agents or sources only.",

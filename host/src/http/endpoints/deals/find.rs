@@ -16,9 +16,9 @@ use crate::http::auth::PartnerCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::payload::Payload;
-use crate::http::pieces::{Around, StreamedList};
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
+use crate::http::streamed_list::{Around, StreamedList};
 use crate::limits;
 use crate::store::{DealFilter, DealPage};
 

@@ -128,8 +128,8 @@ pub async fn take(
         }
         found => found?,
     };
-    let pace = http.connection_pace.ask(&connection, http.core.clock.now());
-    pace.map_err(|retry_after| {
+    let charged = http.connection_rate.ask(&connection, http.core.clock.now());
+    charged.map_err(|retry_after| {
         http.core.metrics.http.shed(Shed::RateOfOneConnection);
         ApiError::TooManyRequests { retry_after }
     })?;

@@ -9,7 +9,7 @@ use crate::domain::id::AgentId;
 use crate::http::error::ApiError;
 use crate::http::zod::{Issue, Length, Node, Step};
 use crate::limits;
-use crate::pipeline::templates::wanted::{
+use crate::pipeline::templates::requested::{
     Component, ComponentKind, Document, Media, Parameter, Parts, TemplateUse, Value as Filled,
 };
 use crate::pipeline::templates::{Misfit, Mismatch};

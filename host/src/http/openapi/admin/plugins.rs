@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::operation;
 use crate::admin_api::plugins::{
-    ActivateRequest, CheckedPlugin, DeployedPlugin, Plugins, VerifiedPlugin, VerifyRequest,
+    ActivateRequest, CheckedPlugin, DeployedPlugin, ImpactRequest, Plugins, VerifiedPlugin,
+    VerifyRequest,
 };
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
@@ -67,6 +68,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         ),
         verify_upload(&verified),
         verify_stored(schemas, &verified),
+        impact(schemas, &verified),
         activate(&request, &deployed),
         roll_back(&deployed),
     ]
@@ -151,6 +153,27 @@ fn verify_stored(schemas: &mut Schemas, verified: &Value) -> Operation {
     refuses_component(verification(verify, verified))
 }
 
+fn impact(schemas: &mut Schemas, verified: &Value) -> Operation {
+    let request = schemas.request::<ImpactRequest>();
+    let impact = operation("post", "/admin/v1/plugins/{plugin}/impact")
+        .named(
+            "pluginImpact",
+            "plugins",
+            "Compares a version with another one on the deliveries that it converted, and changes nothing",
+        )
+        .parameter(name())
+        .takes(
+            &request,
+            &[(
+                "short",
+                "The beginning of a digest",
+                json!({"digest": &DIGEST[..12], "against": null}),
+            )],
+        )
+        .refuses(&[404, 409]);
+    refuses_component(verification(impact, verified))
+}
+
 fn verification(operation: Operation, verified: &Value) -> Operation {
     let whole = |most: u64, default: u64| json!({"type": "integer", "minimum": 1, "maximum": most, "default": default});
     let example = json!({
@@ -197,7 +220,7 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "version": "1.4.0",
                     "digest": DIGEST,
                     "golden": 12,
-                    "serving": {"version": "1.3.0", "digest": BEFORE},
+                    "against": {"version": "1.3.0", "digest": BEFORE, "active": true},
                     "chosen": 1000,
                     "connections": 3,
                     "connectionsNotCovered": 0,

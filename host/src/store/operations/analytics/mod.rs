@@ -8,8 +8,8 @@
 
 pub mod builds;
 pub mod cells;
-pub mod clear;
 pub mod cubes;
+pub mod remove;
 pub mod run;
 pub mod status;
 pub mod step;

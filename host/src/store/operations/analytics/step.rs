@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use super::builds::{self, Locked};
-use super::{clear, cubes};
+use super::{cubes, remove};
 use crate::domain::analytics::{CountKey, MetricSet};
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
@@ -45,7 +45,7 @@ pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Step
     };
     let place = read.place;
     if place.state == BuildState::Retired {
-        return clear::step(database, &build, limit).await;
+        return remove::step(database, &build, limit).await;
     }
     if place.is_idle() {
         return Ok(Stepped::Done(0));

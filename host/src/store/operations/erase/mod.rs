@@ -78,10 +78,10 @@ macro_rules! is_pending {
 }
 
 mod count;
+mod dialogue;
 mod person;
 mod raw;
 mod record;
-mod talk;
 
 use uuid::Uuid;
 
@@ -198,15 +198,15 @@ pub async fn step(
 
 /// Removes the next kind of rows, except the contact. Returns `None` if nothing is left.
 async fn next(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
-    let found = talk::messages(work).await?;
+    let found = dialogue::messages(work).await?;
     if found.is_some() {
         return Ok(found);
     }
-    let found = talk::errors(work).await?;
+    let found = dialogue::errors(work).await?;
     if found.is_some() {
         return Ok(found);
     }
-    let found = talk::conversations(work).await?;
+    let found = dialogue::conversations(work).await?;
     if found.is_some() {
         return Ok(found);
     }
@@ -214,7 +214,7 @@ async fn next(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     if found.is_some() {
         return Ok(found);
     }
-    let found = talk::tickets(work).await?;
+    let found = dialogue::tickets(work).await?;
     if found.is_some() {
         return Ok(found);
     }
@@ -353,5 +353,5 @@ pub const SQL: [&[&Sql]; 6] = [
     person::SQL,
     raw::SQL,
     record::SQL,
-    talk::SQL,
+    dialogue::SQL,
 ];

@@ -35,7 +35,7 @@ pub async fn rebuild(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         let count = store.rollup_rebuild(set, id).await?;
         begun.insert(set, count);
     }
-    fleet::tell(&call.http.pipeline, Announcement::Analytics).await;
+    fleet::announce(&call.http.pipeline, Announcement::Analytics).await;
     let answer = Rebuilds {
         workspace: workspace.map(|workspace| workspace.slug),
         begun,

@@ -38,7 +38,7 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
             .map(|days| now.plus(std::time::Duration::from_hours(24).saturating_mul(days))),
     };
     let (record, plain) = mint(&*call.http.core.store, wanted, now).await?;
-    fleet::tell(&call.http.pipeline, Announcement::Keys).await;
+    fleet::announce(&call.http.pipeline, Announcement::Keys).await;
     let answer = CreatedKey {
         view: shown(record, request.workspace, request.partner, now),
         key: plain.reveal().to_owned(),

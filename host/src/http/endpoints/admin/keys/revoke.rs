@@ -33,7 +33,7 @@ pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> Result<R
     {
         return Err(missing());
     }
-    fleet::tell(&call.http.pipeline, Announcement::Keys).await;
+    fleet::announce(&call.http.pipeline, Announcement::Keys).await;
     let answer = KeyRevoked {
         id: key,
         revoked: true,

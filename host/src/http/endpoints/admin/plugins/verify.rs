@@ -1,7 +1,9 @@
 //! `POST /admin/v1/plugins/verify`, whose body is a component, and
 //! `POST /admin/v1/plugins/{name}/verify {digest}` for a stored version: both the version and
-//! the one that serves convert stored deliveries now, and the answer says what differs. The
-//! query has `last`, `since`, `failed` and `seconds`. Nothing is changed.
+//! the one that serves convert stored deliveries now, and the answer says what differs.
+//! `POST /admin/v1/plugins/{name}/impact {digest, against}` compares a version with another one on
+//! the deliveries that it converted. The query has `last`, `since`, `failed` and `seconds`. Nothing
+//! is changed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +12,8 @@ use hyper::StatusCode;
 
 use super::{component, while_wanted, whole};
 use crate::admin_api::plugins::{
-    DifferenceView, ExampleView, FieldDifference, ServingVersion, VerifiedPlugin, VerifyRequest,
+    ComparedVersion, DifferenceView, ExampleView, FieldDifference, ImpactRequest, VerifiedPlugin,
+    VerifyRequest,
 };
 use crate::http::body::Unread;
 use crate::http::call::Call;
@@ -48,6 +51,24 @@ pub async fn stored(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, 
     reply::json(StatusCode::OK, &shown(verified))
 }
 
+/// # Errors
+///
+/// The body or a parameter is invalid, a digest matches no stored version or several, there is no
+/// version to compare with, the client leaves, or the store fails.
+pub async fn impact(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, ApiError> {
+    let (choice, budget) = bounds(call)?;
+    let request: ImpactRequest = read_json(call, body).await?;
+    let record = whole(call.http, name, &request.digest).await?;
+    let against = match request.against {
+        Some(start) => Some(whole(call.http, name, &start).await?.digest),
+        None => None,
+    };
+    let http = Arc::clone(call.http);
+    let verified = deploy::verify::impact(&http.pipeline, &record, against, choice, budget);
+    let verified = while_wanted(call, verified).await?;
+    reply::json(StatusCode::OK, &shown(verified))
+}
+
 /// Reads which deliveries are converted, and for how long.
 fn bounds(call: &Call<'_>) -> Result<(Choice, Duration), ApiError> {
     let query = call.query();
@@ -72,6 +93,7 @@ fn bounds(call: &Call<'_>) -> Result<(Choice, Duration), ApiError> {
         last: u32::try_from(last).unwrap_or(u32::MAX),
         since: moment(&query, "since")?,
         failed: flag(call, "failed")?,
+        converted_by: None,
     };
     Ok((choice, Duration::from_secs(seconds)))
 }
@@ -81,9 +103,9 @@ pub fn shown(verified: Verified) -> VerifiedPlugin {
     let Verified {
         candidate,
         golden,
-        serving,
+        active,
+        against,
         report,
-        ..
     } = verified;
     let Report {
         chosen,
@@ -101,9 +123,10 @@ pub fn shown(verified: Verified) -> VerifiedPlugin {
         version: candidate.description.version.clone(),
         digest: candidate.digest.clone(),
         golden,
-        serving: serving.map(|serving| ServingVersion {
-            version: serving.description.version.clone(),
-            digest: serving.digest.clone(),
+        against: against.map(|against| ComparedVersion {
+            version: against.description.version.clone(),
+            digest: against.digest.clone(),
+            active: active.as_ref() == Some(&against.digest),
         }),
         chosen,
         connections,

@@ -6,7 +6,7 @@ use crate::domain::id::AgentId;
 use crate::http::endpoints::notifications::body as notification;
 use crate::http::zod::{Issue, Length, Node};
 use crate::limits;
-use crate::pipeline::templates::wanted::TemplateUse;
+use crate::pipeline::templates::requested::TemplateUse;
 
 const NAME: Length = Length::filled(limits::NAME_CHARACTERS);
 const EXTERNAL_ID: Length = Length::filled(limits::EXTERNAL_ID_CHARACTERS);

@@ -1,0 +1,83 @@
+//! `leadhost plugin impact`: what a version did to the leads that it converted.
+
+use clap::Args;
+
+use super::{stored, verify};
+use crate::admin_api::plugins::{ImpactRequest, VerifiedPlugin};
+use crate::cli::client::{ServiceAddress, encoded, query};
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::progress::Progress;
+
+#[derive(Args)]
+pub struct Impact {
+    /// NAME@DIGEST of a stored version; the start of the digest is enough
+    what: String,
+    /// Digest of the version to compare it with [default: the active version, or the previous one]
+    #[arg(long, value_name = "DIGEST")]
+    against: Option<String>,
+    /// Compare at most this many of the deliveries that it converted
+    #[arg(long, value_name = "COUNT")]
+    last: Option<u32>,
+    /// Only deliveries received since a date, or a time such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Stop after this many seconds, with what was compared by then
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Impact {
+    /// Compares a version with another one on the deliveries that it converted, prints the
+    /// differences, and names the command that repairs them.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the argument is not `NAME@DIGEST`, or if no admin key is found, or the
+    /// service cannot be reached or refuses the request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let Some((name, digest)) = stored(&self.what) else {
+            return Err(Failure::usage(format!(
+                "`{}` names no stored version: expected NAME@DIGEST, as `leadhost plugin list` shows them",
+                self.what
+            )));
+        };
+        let client = self.service.client()?;
+        let query = query(&[
+            ("last", self.last.map(|last| last.to_string())),
+            ("since", self.since.clone()),
+            ("seconds", self.seconds.map(|seconds| seconds.to_string())),
+        ]);
+        let progress = Progress::start("converting stored deliveries with both versions");
+        let path = format!("/admin/v1/plugins/{}/impact{query}", encoded(name));
+        let request = ImpactRequest {
+            digest: digest.to_owned(),
+            against: self.against.clone(),
+        };
+        let answer = client.post(&path, &request).await?;
+        drop(progress);
+        let since = self.since.as_deref();
+        client.print(&answer, |impact| show(impact, since));
+        Ok(())
+    }
+}
+
+fn show(impact: &VerifiedPlugin, since: Option<&str>) {
+    verify::show(impact);
+    if impact.compared == impact.same {
+        return;
+    }
+    let other = impact.against.as_ref();
+    if other.is_some_and(|other| !other.active) {
+        say("\nActivate a better version first: a replay converts with the active one.");
+    }
+    say(&format!(
+        "\nTo convert these deliveries again with the active version, without changing what people have edited:\n  leadhost delivery replay --since {} --version {}           # shows what would change\n  leadhost delivery replay --since {} --version {} --apply",
+        since.unwrap_or("1970-01-01"),
+        impact.digest.short(),
+        since.unwrap_or("1970-01-01"),
+        impact.digest.short(),
+    ));
+}

@@ -1,0 +1,89 @@
+//! Files that the service writes to its data folder for commands and scripts on the same machine:
+//! its addresses, and files that only their owner may read.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::cli::client::ADDRESSES_FILE;
+use crate::cli::failure::Failure;
+use crate::http::listen::Addresses;
+
+/// The file of addresses, which exists while the service runs.
+pub struct AddressesFile(PathBuf);
+
+impl AddressesFile {
+    /// Writes the addresses and the id of the process to `service.json` in the folder.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the file cannot be written.
+    pub fn write(folder: &Path, addresses: &Addresses) -> Result<Self, Failure> {
+        let path = folder.join(ADDRESSES_FILE);
+        let text = json!({
+            "gateway": addresses.gateway,
+            "data": addresses.data,
+            "admin": addresses.admin,
+            "process": std::process::id(),
+        });
+        write_private(&path, &format!("{text:#}\n"))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for AddressesFile {
+    fn drop(&mut self) {
+        // A stale file only makes the next command fail with a clear error.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Writes a file atomically, readable by its owner only.
+///
+/// # Errors
+///
+/// The file cannot be created, written or renamed.
+pub fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    let new = PathBuf::from(new);
+    let write = || -> std::io::Result<()> {
+        // A leftover file may have other permissions.
+        match std::fs::remove_file(&new) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&new, path)
+    };
+    write().map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
+}
+
+/// Returns the lines of `try-it.sh` beside the workspace file, with the paths of this service
+/// filled in, or none without such a file.
+pub fn invitation(workspace_file: &Path, folder: &Path, keys: &Path) -> Option<String> {
+    let script = workspace_file.with_file_name("try-it.sh");
+    let text = std::fs::read_to_string(script).ok()?;
+    // The head of the script is only for running it as a file.
+    let (_, lines) = text.split_once("# ---\n")?;
+    let whole = |path: &Path| {
+        path.canonicalize()
+            .unwrap_or_else(|_| path.to_owned())
+            .display()
+            .to_string()
+    };
+    Some(format!(
+        "\nThe service is running. In another terminal:\n\nkeys='{}' service='{}' leadhost='{}'\n{lines}",
+        whole(keys),
+        whole(&folder.join(ADDRESSES_FILE)),
+        whole(&std::env::current_exe().unwrap_or_else(|_| PathBuf::from("leadhost"))),
+    ))
+}

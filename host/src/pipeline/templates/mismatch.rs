@@ -1,0 +1,209 @@
+//! Compares the parameters of a request with a template's placeholders: count, names and
+//! types, component by component.
+
+use super::requested::{Component, ComponentKind, Parameter};
+use crate::domain::channel::{Placeholder, Template};
+
+/// One mismatch: its place and a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The component's index in the request; `None` if the component is missing.
+    pub component: Option<usize>,
+    pub what: Mismatch,
+    pub told: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    Count {
+        wanted: usize,
+        given: usize,
+    },
+    /// A parameter has the wrong type.
+    Kind {
+        parameter: usize,
+        wanted: String,
+        given: &'static str,
+    },
+    /// A parameter has no name, or a name that the template does not have.
+    Name {
+        parameter: usize,
+        wanted: Vec<String>,
+        given: Option<String>,
+    },
+}
+
+/// Returns the placeholders of a component.
+pub(super) fn placeholders(
+    template: &Template,
+    kind: ComponentKind,
+    index: u32,
+) -> impl Iterator<Item = &Placeholder> + Clone {
+    template
+        .placeholders
+        .iter()
+        .filter(move |one| one.component == kind.as_str() && one.index == index)
+}
+
+/// Compares the parameters of each component with its placeholders.
+pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misfit> {
+    let mut misfits = Vec::new();
+    let mut met: Vec<(ComponentKind, u32)> = Vec::new();
+    let mut buttons = 0;
+    for (place, component) in components.iter().enumerate() {
+        let index = match component.kind {
+            ComponentKind::Button => {
+                let index = component.index.unwrap_or(buttons);
+                buttons += 1;
+                index
+            }
+            ComponentKind::Header | ComponentKind::Body => 0,
+        };
+        // The adapter defines its payload; a template has no placeholder for it.
+        if component.sub_type == Some("quick_reply") {
+            continue;
+        }
+        let first = !met.contains(&(component.kind, index));
+        met.push((component.kind, index));
+        let wanted: Vec<_> = placeholders(template, component.kind, index)
+            .filter(|_| first)
+            .collect();
+        let part = ComponentRef {
+            template,
+            kind: component.kind,
+            index,
+        };
+        if !first && !component.parameters().is_empty() {
+            misfits.push(part.again(place, component.parameters().len()));
+            continue;
+        }
+        part.compare(Some(place), &wanted, component.parameters(), &mut misfits);
+    }
+    for placeholder in &template.placeholders {
+        let Some(kind) = kind_of(&placeholder.component) else {
+            continue;
+        };
+        let index = placeholder.index;
+        if !met.contains(&(kind, index)) {
+            met.push((kind, index));
+            let wanted: Vec<_> = placeholders(template, kind, index).collect();
+            let part = ComponentRef {
+                template,
+                kind,
+                index,
+            };
+            part.compare(None, &wanted, &[], &mut misfits);
+        }
+    }
+    misfits
+}
+
+fn kind_of(component: &str) -> Option<ComponentKind> {
+    [
+        ComponentKind::Header,
+        ComponentKind::Body,
+        ComponentKind::Button,
+    ]
+    .into_iter()
+    .find(|kind| kind.as_str() == component)
+}
+
+struct ComponentRef<'a> {
+    template: &'a Template,
+    kind: ComponentKind,
+    index: u32,
+}
+
+impl ComponentRef<'_> {
+    /// The component was filled before.
+    fn again(&self, place: usize, given: usize) -> Misfit {
+        Misfit {
+            component: Some(place),
+            what: Mismatch::Count { wanted: 0, given },
+            told: format!(
+                "{} is repeated: put all its parameters into one component",
+                self.name()
+            ),
+        }
+    }
+
+    fn compare(
+        &self,
+        component: Option<usize>,
+        wanted: &[&Placeholder],
+        given: &[Parameter],
+        misfits: &mut Vec<Misfit>,
+    ) {
+        let mut misfit = |what: Mismatch, told: String| {
+            misfits.push(Misfit {
+                component,
+                what,
+                told,
+            });
+        };
+        if wanted.len() != given.len() {
+            let (wanted, given) = (wanted.len(), given.len());
+            let told = format!(
+                "{} takes {wanted} parameter(s), but {given} were given",
+                self.name()
+            );
+            return misfit(Mismatch::Count { wanted, given }, told);
+        }
+        let names: Vec<&str> = wanted
+            .iter()
+            .map(|one| one.name.as_str())
+            .filter(|name| !name.is_empty())
+            .collect();
+        let mut used: Vec<&str> = Vec::new();
+        for (place, parameter) in given.iter().enumerate() {
+            let named = parameter.parameter_name.as_deref();
+            let placeholder = if names.is_empty() {
+                Some(wanted[place])
+            } else {
+                wanted
+                    .iter()
+                    .find(|one| Some(one.name.as_str()) == named && !used.contains(&&*one.name))
+                    .copied()
+            };
+            let Some(placeholder) = placeholder else {
+                let told = format!(
+                    "{} takes parameters with these names, each once: {}",
+                    self.name(),
+                    names.join(", ")
+                );
+                let what = Mismatch::Name {
+                    parameter: place,
+                    wanted: names.iter().map(|&name| name.to_owned()).collect(),
+                    given: named.map(str::to_owned),
+                };
+                misfit(what, told);
+                continue;
+            };
+            used.push(&placeholder.name);
+            let kind = parameter.value.kind();
+            if placeholder.kind != kind {
+                let wanted = placeholder.kind.clone();
+                let told = format!("{} takes a parameter of type {wanted} here", self.name());
+                let what = Mismatch::Kind {
+                    parameter: place,
+                    wanted,
+                    given: kind,
+                };
+                misfit(what, told);
+            }
+        }
+    }
+
+    fn name(&self) -> String {
+        let (name, language) = (&self.template.name, &self.template.language);
+        match self.kind {
+            ComponentKind::Button => {
+                format!(
+                    "The button {} of template '{name}' ({language})",
+                    self.index
+                )
+            }
+            kind => format!("The {} of template '{name}' ({language})", kind.as_str()),
+        }
+    }
+}

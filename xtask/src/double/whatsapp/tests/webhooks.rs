@@ -1,0 +1,173 @@
+//! The way back: webhooks, their handshake, and the command lines.
+
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::thread::JoinHandle;
+
+use super::*;
+use crate::double::channel::{Callback, Flush, Inbound, Order, Status, by_hand};
+use crate::double::whatsapp::webhook::escaped;
+
+/// Accepts this many requests, answers them with these statuses, and returns
+/// them.
+fn callback(statuses: Vec<u16>) -> (Callback, JoinHandle<Vec<Request>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let thread = std::thread::spawn(move || {
+        let answer = |status: u16| {
+            let (mut connection, _) = listener.accept().expect("a connection");
+            let mut reader = std::io::BufReader::new(connection.try_clone().expect("a handle"));
+            let request = crate::double::http::read(&mut reader)
+                .expect("a request")
+                .expect("one is there");
+            let challenge = request.query("hub.challenge").unwrap_or_default();
+            let bytes = Answer::text(status, challenge).bytes();
+            connection.write_all(&bytes).expect("the double reads");
+            request
+        };
+        statuses.into_iter().map(answer).collect()
+    });
+    let callback = Callback::to(&format!("http://{address}/channel-webhook/7/token"));
+    (callback, thread)
+}
+
+#[test]
+fn webhooks_are_signed_over_their_bytes() {
+    let double = double();
+    let (to, thread) = callback(vec![200]);
+    double.call_back(to);
+    send(&double, &greeting("5511987650101"));
+    let id = double.accepted()[0].id.clone();
+    double.inbound(Inbound::text("5511987650101", "Olá, é às 10/11? 🏠").named("João"));
+    double.status(&id, "delivered");
+    double.fails("wamid.nobody", &[131_026, 131_000]);
+    let told = double
+        .flush(Flush::default().batches(1_000))
+        .expect("the callback is there");
+    assert_eq!(told.len(), 1);
+    let request = thread.join().expect("no panic").remove(0);
+    assert_eq!(request.path, "/channel-webhook/7/token");
+    let signature = hmac_sha256_hex(&double.options().app_secret, &request.body);
+    assert_eq!(
+        request.header("x-hub-signature-256"),
+        Some(&*format!("sha256={signature}"))
+    );
+    let text = String::from_utf8(request.body.clone()).expect("ASCII");
+    assert!(
+        text.contains(r"Ol\u00e1, \u00e9 \u00e0s 10\/11? \ud83c\udfe0"),
+        "{text}"
+    );
+    let body = request.json().expect("JSON");
+    let changes = &body["entry"][0]["changes"];
+    let first = &changes[0]["value"];
+    assert_eq!(first["metadata"]["phone_number_id"], "300000000000001");
+    assert_eq!(first["contacts"][0]["profile"]["name"], "João");
+    assert_eq!(first["messages"][0]["timestamp"], NOON.to_string());
+    let statuses = &changes[1]["value"]["statuses"];
+    assert_eq!(statuses[0]["recipient_id"], "5511987650101");
+    assert_eq!(statuses[1]["id"], "wamid.nobody");
+    assert_eq!(statuses[1]["errors"][1]["code"], 131_000);
+    assert_eq!(double.pending(), 0);
+}
+
+#[test]
+fn refused_events_are_sent_again() {
+    let double = double();
+    let (to, thread) = callback(vec![503, 200, 200, 200]);
+    double.call_back(to);
+    for id in ["a", "b"] {
+        double.tell(Status::new(id, "sent"));
+    }
+    let told = double.flush(Flush::default()).expect("it is there");
+    assert_eq!([told[0].status, told[1].status], [503, 200]);
+    assert_eq!(double.pending(), 1);
+    double.status("c", "read");
+    let back = Flush::default().order(Order::Reversed);
+    double.flush(back).expect("it is there");
+    let ids: Vec<Value> = thread
+        .join()
+        .expect("no panic")
+        .iter()
+        .map(|request| {
+            let body = request.json().expect("JSON");
+            body["entry"][0]["changes"][0]["value"]["statuses"][0]["id"].clone()
+        })
+        .collect();
+    assert_eq!(ids, ["a", "b", "c", "a"]);
+}
+
+#[test]
+fn nothing_is_lost_without_a_callback() {
+    let double = double();
+    double.tell(Status::new("a", "sent"));
+    assert!(double.flush(Flush::default()).is_err());
+    assert_eq!(double.pending(), 1);
+}
+
+#[test]
+fn the_handshake_shows_the_token_and_wants_its_challenge_back() {
+    let double = double();
+    let (to, thread) = callback(vec![200, 403]);
+    double.call_back(to);
+    assert!(double.handshake(None).expect("an answer").0);
+    let (right, told) = double.handshake(Some("other")).expect("an answer");
+    assert!(!right);
+    assert_eq!(told.status, 403);
+    let requests = thread.join().expect("no panic");
+    assert_eq!(
+        requests[0].query("hub.verify_token"),
+        Some("double-verify-token")
+    );
+    assert_eq!(requests[1].query("hub.verify_token"), Some("other"));
+}
+
+#[test]
+fn json_is_escaped_as_the_provider_does() {
+    let value = json!({"a": "é/\"\n"});
+    assert_eq!(escaped(&value), r#"{"a":"\u00e9\/\"\n"}"#);
+}
+
+#[test]
+fn a_double_run_by_hand_sends_statuses_and_obeys_commands() {
+    let options = WhatsAppOptions::default();
+    let listen = options.listen;
+    let double = by_hand::start(listen, Cloud::new(options)).expect("a free port");
+    let (to, thread) = callback(vec![200, 200, 200]);
+    double.call_back(to);
+    send(&double, &greeting("5511987650101"));
+    let accepted = double.accepted()[0].at;
+    let line = |command: &str, rest: &str| {
+        post(&double, &format!("/double/{command}"), "", rest).expect("an answer")
+    };
+    let (status, said) = line("inbound", "5511987650101 Oi, tudo bem?");
+    assert_eq!(status, 200, "{said}");
+    assert_eq!(line("fail", "131056/400 2").0, 200);
+    assert_eq!(
+        code(&send(&double, &greeting("5511987650101"))),
+        (400, 131_056)
+    );
+    assert_eq!(line("fail", "nonsense").0, 400);
+    let (status, said) = line("template", "aviso pt_BR PAUSED");
+    assert_eq!(status, 200, "{said}");
+    assert!(said.contains("the callback answered 200"), "{said}");
+    assert!(line("messages", "").1.contains("5511987650101"));
+    let mut changes: Vec<Value> = thread
+        .join()
+        .expect("no panic")
+        .iter()
+        .map(|request| request.json().expect("JSON")["entry"][0]["changes"][0].clone())
+        .collect();
+    // On a busy machine the status of the message may come before that of the
+    // template.
+    changes[1..].sort_by_key(|change| change["field"] == "messages");
+    let messages = &changes[0]["value"]["messages"];
+    assert_eq!(messages[0]["text"]["body"], "Oi, tudo bem?");
+    assert_eq!(changes[1]["field"], "message_template_status_update");
+    let template = &changes[1]["value"];
+    assert_eq!(template["message_template_name"], "aviso");
+    assert_eq!(template["event"], "PAUSED");
+    let statuses = &changes[2]["value"]["statuses"];
+    assert_eq!(statuses[0]["status"], "sent");
+    // A message has no status before it was accepted.
+    assert_eq!(statuses[0]["timestamp"], (accepted + 1).to_string());
+}
