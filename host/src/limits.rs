@@ -1,4 +1,5 @@
-//! Every bound of the service, with its unit and its reason; bounds of time are durations.
+//! The bounds of the service, with their units and reasons; bounds of time are durations. A bound of
+//! one file alone is a constant at its top.
 //! The configuration covers the bounds that an operator may change, with these values as
 //! defaults.
 

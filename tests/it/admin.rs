@@ -1,6 +1,8 @@
 //! The admin API over HTTP: its operations and its refusals.
 
+mod audit;
 mod erase;
+mod roles;
 mod workspaces;
 
 use leadhost::domain::key::PlainKey;

@@ -4,6 +4,7 @@
 
 mod accept;
 mod answers;
+mod audit;
 mod claims;
 mod contacts;
 pub(crate) mod deals;
@@ -215,6 +216,10 @@ clauses! {
             a_key_is_revoked_once_and_still_shown,
             two_keys_never_share_a_digest,
             the_last_use_is_kept_to_the_minute_and_never_goes_back;
+        audit:
+            rows_of_the_audit_follow_each_other_and_come_back_as_they_were,
+            rows_of_the_audit_that_are_added_at_once_have_one_order,
+            the_audit_is_listed_newest_first_in_pages_and_by_its_filters;
         plugins:
             a_component_comes_back_by_its_digest,
             a_known_component_is_left_as_it_is,

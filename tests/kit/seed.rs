@@ -7,7 +7,7 @@ use leadhost::domain::connection::{ConnectionKind, Settings};
 use leadhost::domain::contact;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::{ConnectionId, DealId, DeliveryId, KeyId, PartnerId, WorkspaceId};
-use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey};
+use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey, Role};
 use leadhost::domain::lead::Action;
 use leadhost::domain::phone;
 use leadhost::domain::workspace::AgentKind;
@@ -66,6 +66,7 @@ impl Host {
             kind,
             workspace,
             partner,
+            role: (kind == KeyKind::Admin).then_some(Role::Admin),
             label: "test".to_owned(),
             hint: key.hint(),
             created_at: now,

@@ -126,6 +126,7 @@ create table keys (
   kind text not null,
   workspace_id uuid references workspaces (id),
   partner_id uuid references partners (id),
+  role text,
   label text not null,
   hint text not null,
   created_at timestamptz not null,
@@ -164,6 +165,22 @@ create table refusals (
   digest text,
   reason text not null,
   at timestamptz not null
+);
+
+-- Acts of operators, never changed or removed. Each row has the hash of itself and of the row before it.
+create table audit (
+  number bigint primary key,
+  at timestamptz not null,
+  key_id uuid,
+  label text not null,
+  role text,
+  address text not null,
+  act text not null,
+  target text not null,
+  outcome text not null,
+  begun bigint,
+  detail text not null,
+  hash text not null
 );
 
 -- the way of a lead

@@ -103,6 +103,7 @@ create table keys (
   kind text not null,
   workspace_id blob references workspaces (id),
   partner_id blob references partners (id),
+  role text,
   label text not null,
   hint text not null,
   created_at integer not null,
@@ -141,6 +142,22 @@ create table refusals (
   digest text,
   reason text not null,
   at integer not null
+) strict;
+
+-- Acts of operators, never changed or removed. Each row has the hash of itself and of the row before it.
+create table audit (
+  number integer primary key,
+  at integer not null,
+  key_id blob,
+  label text not null,
+  role text,
+  address text not null,
+  act text not null,
+  target text not null,
+  outcome text not null,
+  begun integer,
+  detail text not null,
+  hash text not null
 ) strict;
 
 -- the way of a lead

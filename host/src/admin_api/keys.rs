@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::id::KeyId;
-use crate::domain::key::KeyKind;
+use crate::domain::key::{KeyKind, Role};
 use crate::domain::time::Micros;
 use crate::domain::word::words;
 
@@ -25,6 +25,8 @@ pub struct KeyView {
     pub workspace: Option<String>,
     /// The partner's name. Null for workspace keys and admin keys.
     pub partner: Option<String>,
+    /// What an admin key may do. Null for all other keys.
+    pub role: Option<Role>,
     /// The purpose of the key.
     pub label: String,
     /// The prefix and the last four characters of the key.
@@ -70,6 +72,10 @@ pub struct CreateKeyRequest {
     /// The partner's name. Required for `partner` and `access-token`; other kinds take none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partner: Option<String>,
+    /// What an admin key may do: `viewer`, `operator`, or `admin`, which is the default. Other kinds
+    /// take none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
     /// The purpose of the key, which lists show.
     #[serde(default)]
     pub label: String,

@@ -6,6 +6,7 @@
 //! says otherwise. A reader ignores keys that it does not know.
 
 pub mod apply;
+pub mod audit;
 pub mod connections;
 pub mod contacts;
 pub mod deals;

@@ -289,6 +289,9 @@ pub struct VerifiedPlugin {
     pub items: DifferenceView,
     /// Differences of fields of leads and events, by field and change.
     pub fields: Vec<FieldDifference>,
+    /// The differences for which an activation would be refused, each in a sentence: those that
+    /// exceed the policy in the configuration.
+    pub drift: Vec<String>,
     /// Milliseconds that it took.
     pub took_ms: u64,
 }

@@ -8,7 +8,7 @@ use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, say};
 use crate::cli::table::{optional, seconds, table};
-use crate::domain::key::KeyKind;
+use crate::domain::key::{KeyKind, Role};
 
 #[derive(Subcommand)]
 pub enum Key {
@@ -46,6 +46,9 @@ pub struct Create {
     /// The partner's name; for partner keys and access tokens
     #[arg(long, value_name = "NAME")]
     partner: Option<String>,
+    /// What an admin key may do [default: admin]
+    #[arg(long)]
+    role: Option<KeyRole>,
     /// The purpose of the key, which lists show
     #[arg(long, value_name = "TEXT", default_value = "")]
     label: String,
@@ -61,6 +64,16 @@ enum Kind {
     Partner,
     Workspace,
     AccessToken,
+    Admin,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KeyRole {
+    /// Reads, checks and compares
+    Viewer,
+    /// Also activates versions, replays, pauses and erases
+    Operator,
+    /// Also applies workspace files, creates keys, and accepts versions that may do more
     Admin,
 }
 
@@ -83,6 +96,11 @@ impl Create {
             kind: kind.as_str().to_owned(),
             workspace: self.workspace,
             partner: self.partner,
+            role: self.role.map(|role| match role {
+                KeyRole::Viewer => Role::Viewer,
+                KeyRole::Operator => Role::Operator,
+                KeyRole::Admin => Role::Admin,
+            }),
             label: self.label,
             expires_days: self.expires_days,
         };
@@ -136,6 +154,7 @@ fn show(answer: &Keys) {
                 key.kind.as_str().to_owned(),
                 optional(key.workspace.as_ref()),
                 optional(key.partner.as_ref()),
+                optional(key.role),
                 key.label.clone(),
                 key.hint.clone(),
                 key.state.to_string(),
@@ -150,6 +169,7 @@ fn show(answer: &Keys) {
             "KIND",
             "WORKSPACE",
             "PARTNER",
+            "ROLE",
             "LABEL",
             "KEY",
             "STATE",

@@ -5,6 +5,7 @@
 //! Exit codes: 0 success, 1 failure, 2 wrong usage.
 
 mod apply;
+mod audit;
 mod backup;
 mod client;
 mod compile;
@@ -91,6 +92,8 @@ enum Command {
     Outbox(outbox::Outbox),
     /// Show the state of the running service and its backlog
     Status(status::Status),
+    /// Show what operators did, or export all of it and check that nothing was removed
+    Audit(audit::Audit),
     /// Copy a SQLite store into a new file, whether the service runs or not
     Backup(backup::Backup),
     /// Move a store from a SQLite file into a PostgreSQL database
@@ -135,6 +138,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Etl(command) => client::block_on(command.run()),
         Command::Outbox(command) => client::block_on(command.run()),
         Command::Status(command) => client::block_on(command.run()),
+        Command::Audit(command) => client::block_on(command.run()),
         Command::Backup(command) => client::block_on(command.run()),
         Command::Migrate(command) => client::block_on(command.run()),
         Command::Config => config::run(),

@@ -8,6 +8,20 @@ use sha2::{Digest as _, Sha256};
 
 use super::id::{KeyId, PartnerId, WorkspaceId, base62};
 use super::time::Micros;
+use super::word::words;
+
+words! {
+    /// What an admin key may do. A later one may also do what those before it may.
+    Role: "the role of a key" {
+        /// Reads, checks and compares.
+        Viewer = "viewer",
+        /// Also activates versions, replays, pauses, and erases.
+        Operator = "operator",
+        /// Also applies workspace files, creates and revokes keys, and accepts a version that may do
+        /// more than the one before it.
+        Admin = "admin",
+    }
+}
 
 /// The API that a key opens.
 #[derive(
@@ -177,6 +191,8 @@ pub struct KeyRecord {
     pub workspace: Option<WorkspaceId>,
     /// Set for partner keys and access tokens.
     pub partner: Option<PartnerId>,
+    /// Set for admin keys only.
+    pub role: Option<Role>,
     pub label: String,
     pub hint: String,
     pub created_at: Micros,

@@ -3,6 +3,7 @@
 //! these types on. Imports nothing else of ours.
 
 pub mod analytics;
+pub mod audit;
 pub mod channel;
 pub mod connection;
 pub mod contact;

@@ -16,7 +16,7 @@ use super::call::Call;
 use super::error::{ApiError, Challenge};
 use super::failures::Who;
 use crate::domain::id::KeyId;
-use crate::domain::key::{KeyKind, PlainKey};
+use crate::domain::key::{KeyKind, PlainKey, Role};
 use crate::domain::workspace::{Partner, Workspace};
 use crate::store::{ByPartner, Caller, Scope, StoreError};
 
@@ -92,6 +92,16 @@ impl AdminCaller {
     /// Returns the id of the admin key.
     pub fn key(&self) -> KeyId {
         self.caller.key.id
+    }
+
+    /// Returns the role of the admin key.
+    pub fn role(&self) -> Role {
+        self.caller.key.role.unwrap_or(Role::Admin)
+    }
+
+    /// Returns the label of the admin key.
+    pub fn label(&self) -> &str {
+        &self.caller.key.label
     }
 }
 

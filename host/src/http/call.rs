@@ -1,9 +1,10 @@
 //! A request on its way to its endpoint.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hyper::http::request::Parts;
+use serde_json::Value;
 
 use super::error::{ApiError, Family};
 use super::presence::Client;
@@ -24,12 +25,25 @@ pub struct Call<'a> {
     pub peer: IpAddr,
     /// Whether the client still waits for the answer. Known only on the admin surface.
     pub client: Client,
+    /// What the audit shows of the operation, besides its name and its target.
+    pub audited: OnceLock<Value>,
 }
 
 impl Call<'_> {
     /// Parses the query of the request.
     pub fn query(&self) -> Query<'_> {
         Query::from_head(self.head)
+    }
+
+    /// Sets what the audit shows of the operation. It is never removed: no secrets, no names and
+    /// numbers of persons. Only the first detail of a call counts.
+    pub fn audit(&self, detail: Value) {
+        let _ = self.audited.set(detail);
+    }
+
+    /// Returns what the operation said for the audit.
+    pub fn detail(&self) -> Option<Value> {
+        self.audited.get().cloned()
     }
 
     /// Returns the answer to a failed request, and logs the error's details.

@@ -12,6 +12,7 @@
 //! survives a power cut.
 
 mod analytics;
+mod audit;
 mod catalogue;
 mod claim_turns;
 mod database;
@@ -54,6 +55,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 pub use analytics::*;
+pub use audit::AuditFilter;
 pub use catalogue::*;
 pub use claim_turns::{ClaimTurns, InHand};
 pub use deals::*;

@@ -53,6 +53,9 @@ pub struct DeliveryFilter {
     pub workspace: Option<WorkspaceId>,
     pub connection: Option<ConnectionId>,
     pub status: Option<DeliveryStatus>,
+    /// Only deliveries whose conversion has ended, with whatever result: not waiting ones, nor
+    /// those that failed, are parked or in quarantine.
+    pub converted: bool,
     pub since: Option<Micros>,
     /// Only deliveries received before this time.
     pub until: Option<Micros>,

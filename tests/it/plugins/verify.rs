@@ -14,7 +14,8 @@ leadhost_tests::on_every_store! {
     a_changed_and_a_lost_field_are_counted_with_masked_examples,
     a_version_that_traps_refuses_or_grows_is_found_out,
     a_version_that_loops_is_found_out,
-    a_version_that_mends_a_failure_is_shown_and_failed_deliveries_come_first,
+    a_version_that_mends_a_failure_is_shown_and_failures_take_half_of_the_places,
+    deliveries_in_quarantine_take_no_place,
     a_rare_connection_is_covered_beside_a_busy_one,
     a_verification_leaves_nothing_behind,
     without_a_serving_version_or_deliveries_the_answer_says_so,
@@ -187,7 +188,7 @@ async fn a_version_that_loops_is_found_out(on: On) {
     assert_eq!(verified["newlyFailing"]["count"], 2, "{verified:#}");
 }
 
-async fn a_version_that_mends_a_failure_is_shown_and_failed_deliveries_come_first(on: On) {
+async fn a_version_that_mends_a_failure_is_shown_and_failures_take_half_of_the_places(on: On) {
     let operator = Operator::new(on).await;
     operator.host.converter(version("1.0.0").component()).await;
     let both = connection("good", "{}") + &connection("bad", "{ do = \"trap\" }");
@@ -200,7 +201,11 @@ async fn a_version_that_mends_a_failure_is_shown_and_failed_deliveries_come_firs
     };
     let verified = operator.verify(mended, "?last=2").await;
     assert_eq!(verified["compared"], 2);
-    assert_eq!(verified["noLongerFailing"]["count"], 2, "{verified:#}");
+    let mends = &verified["noLongerFailing"];
+    assert_eq!(mends["count"], 1, "{verified:#}");
+    // A reason is for operators, and not masked.
+    let reason = mends["examples"][0]["before"].as_str().expect("a text");
+    assert!(reason.contains("the plugin"), "{reason}");
     let mended = Variant {
         mended: "trap",
         ..version("1.1.0")
@@ -340,7 +345,7 @@ async fn an_activation_that_loses_phones_is_refused_with_the_difference_and_drif
         let refused = upload(query).await.expect(409).json();
         assert_eq!(refused["accept"], json!(["drift"]), "{refused:#}");
         let error = refused["error"].as_str().expect("a text");
-        assert!(error.contains("4 of 4 leads lose their phone"), "{error}");
+        assert!(error.contains("4 of 4 leads lose a phone"), "{error}");
         let lost = field(&refused["verification"], "phone", "lost");
         assert_eq!(lost["count"], 4);
         assert_eq!(serves(&operator.host), "1.0.0");
@@ -405,7 +410,7 @@ async fn a_file_of_the_inbox_that_harms_leads_is_refused_with_the_command_that_a
     assert_eq!(serves(&operator.host), "1.0.0");
     let refusals = pipeline.core.store.refusals().await.expect("a list");
     let reason = &refusals[0].reason;
-    assert!(reason.contains("lose their phone"), "{reason}");
+    assert!(reason.contains("lose a phone"), "{reason}");
     assert!(reason.contains("odd.wasm --accept drift"), "{reason}");
 }
 
@@ -512,4 +517,26 @@ async fn an_impact_needs_a_version_to_compare_with(on: On) {
     let found = impact(json!({ "digest": next.0 })).await.expect(200).json();
     assert_eq!(found["against"]["version"], "1.0.0");
     assert_eq!(found["against"]["active"], false);
+}
+
+async fn deliveries_in_quarantine_take_no_place(on: On) {
+    let operator = Operator::new(on).await;
+    let host = &operator.host;
+    host.converter(phones("1.0.0").component()).await;
+    let checked = connection("odd", "{ size = 1 }")
+        + "secrets = { token = \"made-up-word\" }\nchecks = [{ secret = \"token\", scheme = \"equals\", proof = { place = \"header\", name = \"x-token\" } }]\n";
+    let declared = host.declare(&checked).await;
+    let address = declared.address("odd");
+    for _ in 0..2 {
+        let ask = host.post(&address).header("x-token", "made-up-word");
+        ask.body("{}").send().await.expect(200);
+    }
+    for _ in 0..3 {
+        host.post(&address).body("{}").send().await.expect(401);
+    }
+    let verified = operator.verify(version("1.1.0"), "?last=3").await;
+    assert_eq!(verified["chosen"], 2, "{verified:#}");
+    assert_eq!(field(&verified, "phone", "lost")["count"], 2);
+    let drift = verified["drift"].as_array().expect("a list");
+    assert_eq!(drift.len(), 1, "{verified:#}");
 }

@@ -176,7 +176,7 @@ async fn a_catalogue_of_a_hundred_thousand_products_needs_little_memory(on: On) 
         );
         let (said, grown) = service.memory_during(import);
         assert!(
-            said.starts_with("0 created, 0 changed, 100000 unchanged"),
+            said.starts_with("0 created, 0 changed, 100000 kept"),
             "{said}"
         );
         rounds.push(grown);

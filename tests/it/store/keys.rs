@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leadhost::domain::id::{KeyId, PartnerId, WorkspaceId};
-use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey};
+use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey, Role};
 use leadhost::domain::time::Micros;
 
 use super::world::*;
@@ -14,6 +14,7 @@ fn record(kind: KeyKind, workspace: Option<WorkspaceId>, partner: Option<Partner
         kind,
         workspace,
         partner,
+        role: (kind == KeyKind::Admin).then_some(Role::Operator),
         label: "till".to_owned(),
         hint: "pk_…abcd".to_owned(),
         created_at: START,

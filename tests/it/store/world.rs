@@ -439,6 +439,7 @@ pub async fn key(store: &dyn Store, workspace: WorkspaceId) -> PlainKey {
         kind: KeyKind::Workspace,
         workspace: Some(workspace),
         partner: None,
+        role: None,
         label: "export".to_owned(),
         hint: key.hint(),
         created_at: START,

@@ -8,6 +8,7 @@ use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::progress::Progress;
+use crate::domain::difference::Change;
 
 #[derive(Args)]
 pub struct Impact {
@@ -66,18 +67,32 @@ impl Impact {
 
 fn show(impact: &VerifiedPlugin, since: Option<&str>) {
     verify::show(impact);
-    if impact.compared == impact.same {
+    let Some(other) = &impact.against else {
+        return;
+    };
+    if !is_harmed(impact) {
         return;
     }
-    let other = impact.against.as_ref();
-    if other.is_some_and(|other| !other.active) {
-        say("\nActivate a better version first: a replay converts with the active one.");
+    if !other.active {
+        say(&format!(
+            "\nA replay converts with the active version. To activate the other one first:\n  leadhost plugin activate {}@{}",
+            impact.name,
+            other.digest.short(),
+        ));
     }
     say(&format!(
-        "\nTo convert these deliveries again with the active version, without changing what people have edited:\n  leadhost delivery replay --since {} --version {}           # shows what would change\n  leadhost delivery replay --since {} --version {} --apply",
-        since.unwrap_or("1970-01-01"),
-        impact.digest.short(),
+        "\nTo convert these deliveries again, without changing what people have edited:\n  leadhost delivery replay --since {} --version {} --apply\nWithout --apply, changes of existing leads are only shown; leads of deliveries that were refused or failed are accepted all the same.",
         since.unwrap_or("1970-01-01"),
         impact.digest.short(),
     ));
+}
+
+/// Returns whether leads are worse with the version than with the other one.
+fn is_harmed(impact: &VerifiedPlugin) -> bool {
+    let losses = impact.fields.iter();
+    impact.newly_failing.count > 0
+        || impact.vanished.count > 0
+        || losses
+            .filter(|field| field.change != Change::Gained)
+            .any(|field| field.differences.count > 0)
 }

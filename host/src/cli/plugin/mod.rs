@@ -65,8 +65,11 @@ impl Plugin {
 }
 
 fn read_component(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path)
-        .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
+    std::fs::read(path).map_err(|error| {
+        Failure::new(format!("cannot read {}: {error}", path.display())).hint(
+            "name a component file; where a stored version is meant, NAME@DIGEST, as `leadhost plugin list` shows them",
+        )
+    })
 }
 
 /// Splits `NAME@DIGEST`, which names a stored version. A file of this name comes first.

@@ -38,7 +38,7 @@ impl Verify {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the file cannot be read, or if no admin key is found, or the service
+    /// [`Failure`] if an activation would be refused for them, the file cannot be read, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.service.client()?;
@@ -64,7 +64,13 @@ impl Verify {
         drop(progress);
         let verified = answer.map_err(Failure::from)?;
         client.print(&verified, show);
-        Ok(())
+        if verified.drift.is_empty() {
+            return Ok(());
+        }
+        let drift = verified.drift.join("; ");
+        Err(Failure::new(safe(&format!(
+            "an activation would be refused: {drift}"
+        ))))
     }
 }
 
@@ -83,44 +89,52 @@ pub fn show(verified: &VerifiedPlugin) {
             golden(verified)
         )));
     };
-    say(&safe(&format!(
-        "{candidate} compared with {} ({}{}): {} of {}, {} the same; {}, {} with {}.",
+    if other.digest == verified.digest {
+        return say(&safe(&format!(
+            "{candidate} is the active version, so there is nothing to compare it with; {} passed.",
+            golden(verified)
+        )));
+    }
+    let other_name = format!(
+        "{} ({}{})",
         other.version,
         other.digest.short(),
-        if other.active { ", active" } else { "" },
+        if other.active { ", active" } else { "" }
+    );
+    if verified.chosen == 0 {
+        return say(&safe(&format!(
+            "{candidate} was not compared with {other_name}: there is no such stored delivery, or none is to be compared; {} passed.",
+            golden(verified)
+        )));
+    }
+    say(&safe(&format!(
+        "{candidate} compared with {other_name} on {}: {} the same; {} with {}, {} with {}.",
         count(verified.compared, "delivery", "deliveries"),
-        count(
-            verified.connections - verified.connections_not_covered,
-            "connection",
-            "connections"
-        ),
         verified.same,
         count(verified.leads, "lead", "leads"),
+        other.version,
         verified.candidate_leads,
         verified.version,
     )));
-    if verified.chosen == 0 {
-        say(&format!(
-            "There is no such delivery; {} passed.",
-            golden(verified)
-        ));
-    }
-    for (many, what) in [
-        (verified.not_reached, "were not reached in time"),
-        (verified.emptied, "have no body any more"),
-        (verified.not_tried, "could not be converted just now"),
+    for (what, many) in [
+        ("Deliveries not reached in time", verified.not_reached),
+        ("Deliveries without a body any more", verified.emptied),
         (
+            "Deliveries that could not be converted just now",
+            verified.not_tried,
+        ),
+        (
+            "Connections not covered",
             verified.connections_not_covered as u64,
-            "connections are not covered",
         ),
     ] {
         if many > 0 {
-            say(&format!("{many} {what}."));
+            say(&format!("{what}: {many}"));
         }
     }
     let groups = [
-        ("delivery fails now", &verified.newly_failing),
-        ("delivery fails no longer", &verified.no_longer_failing),
+        ("delivery fails", &verified.newly_failing),
+        ("delivery no longer fails", &verified.no_longer_failing),
         ("lead vanishes", &verified.vanished),
         ("lead appears", &verified.appeared),
         ("other item changes its kind", &verified.items),
@@ -129,12 +143,18 @@ pub fn show(verified: &VerifiedPlugin) {
         .into_iter()
         .filter(|(_, group)| group.count > 0)
         .map(|(name, group)| row(name.to_owned(), group));
-    let fields = verified.fields.iter().map(of_field);
+    let fields = verified.fields.iter().map(field_row);
     let rows: Vec<Vec<String>> = groups.chain(fields).collect();
     if !rows.is_empty() {
         say("");
         say(&table(
-            &["DIFFERENCE", "COUNT", "BEFORE", "AFTER", "DELIVERY"],
+            &[
+                "DIFFERENCE",
+                "COUNT",
+                &format!("WITH {}", other.version),
+                &format!("WITH {}", verified.version),
+                "DELIVERY",
+            ],
             &rows,
         ));
     }
@@ -144,7 +164,7 @@ fn golden(verified: &VerifiedPlugin) -> String {
     count(verified.golden, "golden case", "golden cases")
 }
 
-fn of_field(field: &FieldDifference) -> Vec<String> {
+fn field_row(field: &FieldDifference) -> Vec<String> {
     let name = format!("{}: {}", field.field, field.change.as_str());
     row(name, &field.differences)
 }

@@ -150,6 +150,7 @@ async fn key(pipeline: &Arc<Pipeline>, report: &Report, kind: KeyKind) -> Result
             .next()
             .copied()
             .filter(|_| needs_partner),
+        role: None,
         label: "first apply".to_owned(),
         expires_at: None,
     };

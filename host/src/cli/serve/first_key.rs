@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cli::client::KEY_FILE;
 use crate::cli::failure::Failure;
-use crate::domain::key::KeyKind;
+use crate::domain::key::{KeyKind, Role};
 use crate::pipeline::Pipeline;
 use crate::pipeline::apply::{KeyRequest, mint};
 
@@ -44,6 +44,7 @@ pub async fn ensure(pipeline: &Arc<Pipeline>, folder: &Path, another: bool) -> R
         kind: KeyKind::Admin,
         workspace: None,
         partner: None,
+        role: Some(Role::Admin),
         label: KEY_FILE.to_owned(),
         expires_at: None,
     };

@@ -102,6 +102,9 @@ fn tell_in_place(schema: &mut Value, found: &BTreeMap<String, Value>) {
             {
                 let mut whole = form.clone();
                 whole["type"] = json!([form["type"], "null"]);
+                if let Some(words) = whole.get_mut("enum").and_then(Value::as_array_mut) {
+                    words.push(Value::Null);
+                }
                 if let Some(description) = schema.get("description") {
                     whole["description"] = description.clone();
                 }

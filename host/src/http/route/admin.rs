@@ -1,5 +1,8 @@
 //! The operations of the admin surface.
 
+use std::borrow::Cow;
+
+use crate::domain::key::Role;
 use crate::pipeline::apply::DeclarationPart;
 
 /// Every operation under `/admin/v1`.
@@ -7,6 +10,7 @@ use crate::pipeline::apply::DeclarationPart;
 pub enum AdminRoute<'a> {
     Status,
     Apply,
+    ListAudit,
     ListKeys,
     CreateKey,
     RevokeKey {
@@ -98,6 +102,7 @@ impl<'a> AdminRoute<'a> {
         Some(match (method, segments) {
             ("GET", ["status"]) => Self::Status,
             ("POST", ["apply"]) => Self::Apply,
+            ("GET", ["audit"]) => Self::ListAudit,
             ("GET", ["keys"]) => Self::ListKeys,
             ("POST", ["keys"]) => Self::CreateKey,
             ("DELETE", ["keys", id]) => Self::RevokeKey { id },
@@ -157,11 +162,125 @@ impl<'a> AdminRoute<'a> {
         })
     }
 
+    /// Returns whether the operation may change something, so that the audit has it.
+    pub fn changes(&self) -> bool {
+        match self {
+            Self::Status
+            | Self::ListAudit
+            | Self::ListKeys
+            | Self::ListPlugins
+            | Self::CheckPlugin
+            | Self::VerifyUpload
+            | Self::VerifyPlugin { .. }
+            | Self::PluginImpact { .. }
+            | Self::ListDeliveries
+            | Self::ShowDelivery { .. }
+            | Self::ListConnections
+            | Self::ListInstances
+            | Self::ShowInstance { .. }
+            | Self::ListOutbox
+            | Self::ShowDeal { .. }
+            | Self::ListErasures
+            | Self::ListWorkspaces
+            | Self::ShowEtl
+            | Self::GetPart { .. } => false,
+            Self::Apply
+            | Self::CreateKey
+            | Self::RevokeKey { .. }
+            | Self::UploadPlugin
+            | Self::ActivatePlugin { .. }
+            | Self::RollBackPlugin { .. }
+            | Self::ReplayDelivery { .. }
+            | Self::PauseConnection { .. }
+            | Self::ResumeConnection { .. }
+            | Self::PauseInstance { .. }
+            | Self::ResumeInstance { .. }
+            | Self::SyncTemplates { .. }
+            | Self::PlayReply
+            | Self::PlayStatus { .. }
+            | Self::ResolveMessage { .. }
+            | Self::RemoveDeal { .. }
+            | Self::EraseContact
+            | Self::ImportProducts { .. }
+            | Self::RemoveProduct { .. }
+            | Self::RunEtl
+            | Self::RebuildEtl
+            | Self::PutPart { .. } => true,
+        }
+    }
+
+    /// Returns the role that a key needs for the operation. An activation that lets a version do
+    /// more needs another one: the endpoint checks it.
+    pub fn role(&self) -> Role {
+        match self {
+            Self::Apply | Self::CreateKey | Self::RevokeKey { .. } => Role::Admin,
+            other if other.changes() => Role::Operator,
+            _ => Role::Viewer,
+        }
+    }
+
+    /// Returns the name of the operation in the audit.
+    pub fn act(&self) -> &'static str {
+        let name = self.name();
+        name.strip_prefix("admin-").unwrap_or(name)
+    }
+
+    /// Returns what the operation is about, as the path has it: a name or an id, or nothing.
+    pub fn target(&self) -> Cow<'a, str> {
+        match *self {
+            Self::RevokeKey { id }
+            | Self::ShowDelivery { id }
+            | Self::ReplayDelivery { id }
+            | Self::PlayStatus { id }
+            | Self::ResolveMessage { id }
+            | Self::ShowDeal { id }
+            | Self::RemoveDeal { id } => id.into(),
+            Self::VerifyPlugin { name }
+            | Self::PluginImpact { name }
+            | Self::ActivatePlugin { name }
+            | Self::RollBackPlugin { name } => name.into(),
+            Self::PauseConnection { which }
+            | Self::ResumeConnection { which }
+            | Self::ShowInstance { which }
+            | Self::PauseInstance { which }
+            | Self::ResumeInstance { which }
+            | Self::SyncTemplates { which } => which.into(),
+            Self::ImportProducts { workspace }
+            | Self::GetPart { workspace, .. }
+            | Self::PutPart { workspace, .. } => workspace.into(),
+            Self::RemoveProduct {
+                workspace,
+                external_id,
+            } => format!("{workspace}/{external_id}").into(),
+            Self::Status
+            | Self::Apply
+            | Self::ListAudit
+            | Self::ListKeys
+            | Self::CreateKey
+            | Self::ListPlugins
+            | Self::UploadPlugin
+            | Self::CheckPlugin
+            | Self::VerifyUpload
+            | Self::ListDeliveries
+            | Self::ListConnections
+            | Self::ListInstances
+            | Self::ListOutbox
+            | Self::PlayReply
+            | Self::EraseContact
+            | Self::ListErasures
+            | Self::ListWorkspaces
+            | Self::ShowEtl
+            | Self::RunEtl
+            | Self::RebuildEtl => "".into(),
+        }
+    }
+
     /// Returns the name of the operation in the log and in metrics. It has no ids in it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Status => "admin-status",
             Self::Apply => "admin-apply",
+            Self::ListAudit => "admin-list-audit",
             Self::ListKeys => "admin-list-keys",
             Self::CreateKey => "admin-create-key",
             Self::RevokeKey { .. } => "admin-revoke-key",

@@ -1,7 +1,7 @@
 //! Creates keys: the caller gets the text, the store gets its digest.
 
 use crate::domain::id::{KeyId, PartnerId, WorkspaceId};
-use crate::domain::key::{KeyKind, KeyRecord, PlainKey};
+use crate::domain::key::{KeyKind, KeyRecord, PlainKey, Role};
 use crate::domain::text::kept;
 use crate::domain::time::Micros;
 use crate::store::{Applied, Store, StoreError};
@@ -17,6 +17,8 @@ pub struct KeyRequest {
     pub workspace: Option<WorkspaceId>,
     /// Set for partner keys and access tokens.
     pub partner: Option<PartnerId>,
+    /// Set for admin keys only.
+    pub role: Option<Role>,
     pub label: String,
     pub expires_at: Option<Micros>,
 }
@@ -37,6 +39,7 @@ pub async fn mint(
         kind: request.kind,
         workspace: request.workspace,
         partner: request.partner,
+        role: request.role,
         label: kept(request.label),
         hint: plain.hint(),
         created_at: now,
@@ -83,6 +86,7 @@ pub(super) async fn make_missing(
                     .as_ref()
                     .and_then(|name| applied.partners.get(name))
                     .copied(),
+                role: None,
                 label: key.label.clone(),
                 expires_at: None,
             };

@@ -52,6 +52,20 @@ impl Accept {
             .map(Self)
     }
 
+    /// Returns an accepted word that lets a version do more than the one before it, if there is one.
+    pub fn widening(&self) -> Option<&str> {
+        const WIDENING: [&str; 6] = [
+            "new-publisher",
+            "new-reply-slots",
+            "weaker-checks",
+            "new-hosts",
+            "new-secrets",
+            "all",
+        ];
+        let mut words = self.0.iter().map(String::as_str);
+        words.find(|word| WIDENING.contains(word))
+    }
+
     /// Returns whether the operator accepts this concern. Some cannot be accepted.
     pub(super) fn has(&self, concern: &Concern) -> bool {
         !concern.accept.is_empty() && (self.0.contains(&concern.accept) || self.0.contains("all"))

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::{Accept, DeployError, upload};
+use crate::domain::audit::{Act, ActOutcome};
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::LoadError;
@@ -65,7 +68,9 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
             return tracing::error!(origin, %error, "inbox file not looked up");
         }
     }
-    match upload(pipeline, wasm, origin, true, &Accept::default()).await {
+    let uploaded = upload(pipeline, wasm, origin, true, &Accept::default()).await;
+    record(pipeline, &digest, origin, uploaded.is_ok()).await;
+    match uploaded {
         Ok(deployed) => {
             tracing::info!(origin, plugin = %deployed.record.description.name, digest = digest.short(), "inbox file stored and activated")
         }
@@ -82,6 +87,28 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
                 tracing::warn!(%error, "refusal not stored");
             }
         }
+    }
+}
+
+/// Adds what became of a file to the audit.
+async fn record(pipeline: &Pipeline, digest: &Digest, origin: &str, is_active: bool) {
+    let act = Act {
+        at: pipeline.core.clock.now(),
+        key_id: None,
+        label: "inbox".to_owned(),
+        role: None,
+        address: String::new(),
+        act: "upload-plugin".to_owned(),
+        target: origin.to_owned(),
+        outcome: match is_active {
+            true => ActOutcome::Done,
+            false => ActOutcome::Refused,
+        },
+        begun: None,
+        detail: json!({ "digest": digest }).to_string(),
+    };
+    if let Err(error) = pipeline.core.store.add_audit(act).await {
+        tracing::error!(origin, %error, "inbox file not stored in the audit");
     }
 }
 

@@ -151,7 +151,7 @@ pub async fn check(
     let mut concerns = concerns.await??;
     drop(trial);
     let verified = verify::before_activation(pipeline, &prepared).await?;
-    concerns.extend(verified.concerns(pipeline));
+    concerns.extend(verified.concerns());
     let loaded = &prepared.loaded;
     Ok(CheckReport {
         digest: loaded.digest.clone(),
@@ -510,7 +510,7 @@ async fn agreed(
     if serving(pipeline, name).await? != verified.active {
         return Err(FleetError::Changed(name.clone()).into());
     }
-    concerns.extend(verified.concerns(pipeline));
+    concerns.extend(verified.concerns());
     let (accepted, refused): (Vec<_>, Vec<_>) = concerns
         .into_iter()
         .partition(|concern| accept.has(concern));

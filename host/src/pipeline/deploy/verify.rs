@@ -22,6 +22,8 @@ pub struct Verified {
     /// The version that it was compared with. `None` if there is none.
     pub against: Option<Arc<Loaded>>,
     pub report: Report,
+    /// The differences that exceed the policy of the configuration, each in a sentence.
+    pub drift: Vec<String>,
 }
 
 /// Verifies a component that is not stored.
@@ -77,11 +79,10 @@ pub(super) async fn before_activation(
 
 impl Verified {
     /// Returns the concern about each difference that exceeds the policy.
-    pub(super) fn concerns(&self, pipeline: &Pipeline) -> impl Iterator<Item = Concern> {
-        let drift = verify::drift(&self.report.tally, &pipeline.core.config.verify);
-        drift.into_iter().map(|what| Concern {
+    pub(super) fn concerns(&self) -> impl Iterator<Item = Concern> {
+        self.drift.iter().map(|what| Concern {
             accept: DRIFT.to_owned(),
-            what,
+            what: what.clone(),
         })
     }
 }
@@ -125,6 +126,7 @@ pub async fn impact(
     let _turn = pipeline.verifications.turn().await?;
     let report = verify::run(pipeline, &against, &candidate, choice, budget).await?;
     Ok(Verified {
+        drift: verify::drift(&report.tally, &pipeline.core.config.verify),
         candidate,
         golden: record.golden,
         active: active.map(|active| active.digest),
@@ -163,6 +165,7 @@ async fn compare(
         _ => Report::default(),
     };
     Ok(Verified {
+        drift: verify::drift(&report.tally, &pipeline.core.config.verify),
         candidate,
         golden,
         active,

@@ -77,12 +77,13 @@ impl Tally {
         let is_same = match (stable, candidate) {
             (Seen::Converted(before), Seen::Converted(after)) => self.items(whose, before, after),
             (Seen::Converted(_), other) => {
-                self.newly_failing.add(whose, None, why(other).map(masked));
+                self.newly_failing
+                    .add(whose, None, why(other).map(shortened));
                 false
             }
             (other, Seen::Converted(_)) => {
                 self.no_longer_failing
-                    .add(whose, why(other).map(masked), None);
+                    .add(whose, why(other).map(shortened), None);
                 false
             }
             // Both fail, for different reasons.
@@ -140,7 +141,12 @@ impl Tally {
         before: Option<&FieldValue>,
         after: Option<&FieldValue>,
     ) -> bool {
-        let Some((change, before, after)) = difference(before, after) else {
+        // Reasons are for operators, who see them beside each delivery too.
+        let show: fn(&str) -> String = match name {
+            "error" | "reason" => shortened,
+            _ => masked,
+        };
+        let Some((change, before, after)) = difference(before, after, show) else {
             return true;
         };
         // A source chooses the names of attributes: they are bounded.
@@ -162,15 +168,16 @@ impl Tally {
     }
 }
 
-/// Returns the change of a field, and what is gone and what is new, masked. Of several values, one
-/// that is gone without a new one is lost, even if others are left.
+/// Returns the change of a field, and what is gone and what is new. Of several values, one that is
+/// gone without a new one is lost, even if others are left.
 fn difference(
     before: Option<&FieldValue>,
     after: Option<&FieldValue>,
+    show: fn(&str) -> String,
 ) -> Option<(Change, Option<String>, Option<String>)> {
     let (before, after) = (values(before), values(after));
     let without = |some: &BTreeSet<&str>, others: &BTreeSet<&str>| {
-        let left: Vec<String> = some.difference(others).map(|one| masked(one)).collect();
+        let left: Vec<String> = some.difference(others).map(|one| show(one)).collect();
         (!left.is_empty()).then(|| left.join(", "))
     };
     let (gone, new) = (without(&before, &after), without(&after, &before));
@@ -242,6 +249,12 @@ fn pairs<'a>(
     }
     pairs.extend(left.map(|item| (None, Some(item))));
     pairs
+}
+
+/// Cuts a text that is too long for an example.
+fn shortened(text: &str) -> String {
+    let most = limits::VERIFY_EXAMPLE_WORDS * limits::VERIFY_EXAMPLE_CHARACTERS;
+    text.chars().take(most).collect()
 }
 
 /// Masks a value: of each word the first character is kept, and the last two of a number.

@@ -22,11 +22,11 @@ pub fn drift(tally: &Tally, policy: &config::Verify) -> Vec<String> {
         &tally.newly_failing,
         tally.compared,
         policy.failing_per_mille,
-        "stored deliveries fail now that the active version converts",
+        "stored deliveries fail with it and not with the active version",
     );
     for field in GUARDED {
         if let Some(lost) = tally.lost(field) {
-            let what = format!("leads lose their {}", spelled(field));
+            let what = format!("leads lose {}", spelled(field));
             check(lost, tally.leads, policy.lost_per_mille, &what);
         }
     }
@@ -41,10 +41,14 @@ pub fn drift(tally: &Tally, policy: &config::Verify) -> Vec<String> {
     found
 }
 
-/// Returns the name of a field for a sentence.
+/// Returns a value of a field for a sentence: a lead may have several of some.
 fn spelled(field: &str) -> &str {
     match field {
-        "externalId" => "external id",
+        "name" => "their name",
+        "phone" => "a phone",
+        "email" => "an e-mail address",
+        "externalId" => "their external id",
+        "listing" => "a listing",
         other => other,
     }
 }
@@ -103,7 +107,7 @@ mod tests {
             ),
             (
                 field("phone", Change::Lost, 412),
-                "412 of 1000 leads lose their phone",
+                "412 of 1000 leads lose a phone",
             ),
             (
                 field("externalId", Change::Lost, 1),

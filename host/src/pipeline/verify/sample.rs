@@ -1,6 +1,8 @@
-//! Which stored deliveries a verification converts: all failed and parked ones, and of each
-//! connection and outcome the newest, so that a rare connection is not lost among busy ones. A rare
+//! Which stored deliveries a verification converts: of each connection and outcome the newest, so
+//! that a rare connection is not lost among busy ones. Failed and parked ones take at most half of
+//! the places, unless there are too few others: an outage must not hide what worked before. A rare
 //! outcome is looked for among the newest deliveries of its connection, as many as are chosen.
+//! Deliveries in quarantine are left out: whoever sent them proved nothing.
 
 use tokio::time::Instant;
 
@@ -13,7 +15,7 @@ use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::{DeliveryFilter, StoreError};
 
-/// Outcomes that a better version may change for the better: these come first, and all of them.
+/// Outcomes that a better version may change for the better.
 const FAILED: [DeliveryStatus; 2] = [DeliveryStatus::Failed, DeliveryStatus::Parked];
 
 /// The other outcomes of a conversion.
@@ -38,7 +40,7 @@ pub struct Choice {
     pub converted_by: Option<Digest>,
 }
 
-/// The chosen deliveries, those that failed first.
+/// The chosen deliveries, failed and other ones in turn.
 #[derive(Debug, Default)]
 pub struct Sample {
     pub deliveries: Vec<DeliveryId>,
@@ -68,7 +70,9 @@ pub async fn choose(
             break;
         }
         for status in FAILED {
-            failed.push(newest(pipeline, connection, Some(status), choice).await?);
+            failed.push(ids(
+                newest(pipeline, connection, Some(status), choice).await?
+            ));
         }
         if !choice.failed {
             done.push(newest(pipeline, connection, None, choice).await?);
@@ -76,12 +80,15 @@ pub async fn choose(
         covered += 1;
     }
     let most = usize::try_from(choice.last).unwrap_or(usize::MAX);
-    let mut deliveries = in_turn(failed.into_iter().map(ids).collect(), most);
-    let left = most - deliveries.len();
     let strata = done.iter().flat_map(|found| {
         DONE.map(|status| ids(found.iter().filter(|one| one.1 == status).copied()))
     });
-    deliveries.extend(in_turn(strata.collect(), left));
+    let done = in_turn(strata.collect(), most);
+    let failed = in_turn(
+        failed,
+        most.saturating_sub(done.len()).max(most.div_ceil(2)),
+    );
+    let deliveries = in_turn(vec![failed, done], most);
     Ok(Sample {
         deliveries,
         connections: connections.len(),
@@ -100,6 +107,7 @@ async fn newest(
         workspace: Some(connection.workspace),
         connection: Some(connection.id.clone()),
         status,
+        converted: status.is_none(),
         since: choice.since,
         version: choice.converted_by.as_ref().map(|digest| digest.0.clone()),
         limit: choice.last,

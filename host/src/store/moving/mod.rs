@@ -26,7 +26,7 @@ use crate::config::StoreUrl;
 use crate::limits;
 
 /// The tables that are moved, in an order in which referenced tables come first.
-static TABLES: [&Table; 34] = [
+static TABLES: [&Table; 35] = [
     &schema::WORKSPACES,
     &schema::PARTNERS,
     &schema::AGENTS,
@@ -38,6 +38,7 @@ static TABLES: [&Table; 34] = [
     &schema::PLUGINS,
     &schema::ACTIVATIONS,
     &schema::REFUSALS,
+    &schema::AUDIT,
     &schema::FEED_CLOCK,
     &schema::CONTACTS,
     &schema::CONTACT_KEYS,

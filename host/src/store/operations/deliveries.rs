@@ -109,6 +109,8 @@ macro_rules! filters {
         "
     and (:connection::text is null or d.connection_id = :connection)
     and (:status::text is null or d.status = :status)
+    and (not :converted::boolean
+      or d.status in ('converted', 'rejected', 'unrouted', 'duplicate', 'ignored'))
     and (:since::timestamptz is null or d.received_at >= :since)
     and (:until::timestamptz is null or d.received_at < :until)
     and (:version::text is null or d.ran ->> 'version' = :version
@@ -232,6 +234,7 @@ pub async fn list(
                         last: *last,
                         connection: filter.connection.as_ref(),
                         status: filter.status.map(|status| status.as_str()),
+                        converted: filter.converted,
                         since: filter.since,
                         until: filter.until,
                         version: filter.version.as_deref(),

@@ -1,7 +1,7 @@
 //! Keys, by the digest of their text. The text itself never reaches the store.
 
 use crate::domain::id::{KeyId, WorkspaceId};
-use crate::domain::key::KeyRecord;
+use crate::domain::key::{KeyRecord, Role};
 use crate::domain::time::Micros;
 use crate::store::database::Database;
 use crate::store::postgres::Rows;
@@ -10,8 +10,8 @@ use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{Caller, StoreError};
 
 static AUTHENTICATE: Sql = sql("
-select k.id as key_id, k.kind, k.workspace_id as key_workspace_id, k.partner_id, k.label, k.hint,
-  k.created_at, k.expires_at, k.revoked_at, k.last_used_at, w.id, w.slug, w.name, w.region,
+select k.id as key_id, k.kind, k.workspace_id as key_workspace_id, k.partner_id, k.role, k.label,
+  k.hint, k.created_at, k.expires_at, k.revoked_at, k.last_used_at, w.id, w.slug, w.name, w.region,
   w.time_zone, w.rate_limit, p.name as partner_name, p.workspace_id as partner_workspace_id
 from keys as k
 left join workspaces as w on w.id = k.workspace_id
@@ -40,10 +40,10 @@ pub async fn authenticate(
 }
 
 static CREATE: Sql = sql("
-insert into keys (id, digest, kind, workspace_id, partner_id, label, hint, created_at, expires_at,
-  revoked_at, last_used_at)
-values (:id, :digest, :kind, :workspace_id, :partner_id, :label, :hint, :created_at, :expires_at,
-  :revoked_at, :last_used_at)");
+insert into keys (id, digest, kind, workspace_id, partner_id, role, label, hint, created_at,
+  expires_at, revoked_at, last_used_at)
+values (:id, :digest, :kind, :workspace_id, :partner_id, :role, :label, :hint, :created_at,
+  :expires_at, :revoked_at, :last_used_at)");
 
 /// Stores a new key under the digest of its text.
 ///
@@ -64,6 +64,7 @@ pub async fn create(
                 kind: key.kind.as_str(),
                 workspace_id: key.workspace,
                 partner_id: key.partner,
+                role: key.role.map(Role::as_str),
                 label: &key.label,
                 hint: &key.hint,
                 created_at: key.created_at,
@@ -78,8 +79,8 @@ pub async fn create(
 }
 
 static LIST: Sql = sql("
-select id as key_id, kind, workspace_id as key_workspace_id, partner_id, label, hint, created_at,
-  expires_at, revoked_at, last_used_at
+select id as key_id, kind, workspace_id as key_workspace_id, partner_id, role, label, hint,
+  created_at, expires_at, revoked_at, last_used_at
 from keys
 where :workspace::uuid is null or workspace_id = :workspace
 order by id");

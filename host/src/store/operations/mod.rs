@@ -8,6 +8,7 @@ pub mod agents;
 pub mod analytics;
 pub mod answers;
 pub mod apply;
+pub mod audit;
 pub mod batch;
 pub mod claim;
 pub mod connections;
@@ -43,6 +44,7 @@ fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
         ("analytics", analytics::step::SQL.to_vec()),
         ("answers", answers::SQL.to_vec()),
         ("apply", apply::SQL.to_vec()),
+        ("audit", audit::SQL.to_vec()),
         ("claim", claim::SQL.to_vec()),
         ("connections", connections::SQL.to_vec()),
         ("deals", deals::SQL.to_vec()),

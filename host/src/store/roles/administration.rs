@@ -5,16 +5,18 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 
 use super::DatabaseStore;
+use crate::domain::audit::{Act, AuditRow};
 use crate::domain::connection::{Connection, Pause};
 use crate::domain::id::{ConnectionId, ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
 use crate::domain::key::KeyRecord;
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::domain::workspace::{Agent, Owner, Partner, Workspace};
-use crate::store::operations::{agents, apply, connections, erase, keys, plugins};
+use crate::store::operations::{agents, apply, audit, connections, erase, keys, plugins};
 use crate::store::{
-    Activation, Applied, Caller, EraseStep, Erased, Erasure, ErasureFilter, Extent, NewErasure,
-    Person, PersonBy, Plan, PluginRecord, Refusal, StandingDelivery, StoreError, UnlinkedPage,
+    Activation, Applied, AuditFilter, Caller, EraseStep, Erased, Erasure, ErasureFilter, Extent,
+    NewErasure, Person, PersonBy, Plan, PluginRecord, Refusal, StandingDelivery, StoreError,
+    UnlinkedPage,
 };
 
 /// The operations of operators: declarations, keys, plugins and erasures.
@@ -182,6 +184,27 @@ pub trait Administration: Send + Sync + 'static {
         digest: &Digest,
         now: Micros,
     ) -> Result<Activation, StoreError>;
+
+    /// Adds an act to the audit, after its last row.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError>;
+
+    /// Returns rows of the audit, newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
+
+    /// Returns the rows of the audit after a number, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn audit_after(&self, after: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError>;
 
     /// Records that a file was refused. The newest 100 refusals are kept.
     ///
@@ -378,6 +401,18 @@ impl Administration for DatabaseStore {
 
     async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError> {
         plugins::note_refusal(&self.database, refusal.clone()).await
+    }
+
+    async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError> {
+        audit::add(&self.database, act).await
+    }
+
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
+        audit::newest(&self.database, filter.clone()).await
+    }
+
+    async fn audit_after(&self, after: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
+        audit::after(&self.database, after, limit).await
     }
 
     async fn refusals(&self) -> Result<Vec<Refusal>, StoreError> {

@@ -12,6 +12,7 @@
 
 pub mod agents;
 pub mod analytics;
+pub mod audit;
 pub mod connections;
 pub mod deals;
 pub mod deliveries;

@@ -135,6 +135,7 @@ pub static KEYS: Table = Table {
         column("kind", Text),
         nullable("workspace_id", Uuid),
         nullable("partner_id", Uuid),
+        nullable("role", Text),
         column("label", Text),
         column("hint", Text),
         column("created_at", Time),
@@ -194,6 +195,29 @@ pub static REFUSALS: Table = Table {
         nullable("digest", Text),
         column("reason", Text),
         column("at", Time),
+    ],
+    exported: &[],
+};
+
+pub static AUDIT: Table = Table {
+    name: "audit",
+    key: &["number"],
+    leads_with_workspace: false,
+    feed: None,
+    ends: &[],
+    columns: &[
+        column("number", Number),
+        column("at", Time),
+        nullable("key_id", Uuid),
+        column("label", Text),
+        nullable("role", Text),
+        column("address", Text),
+        column("act", Text),
+        column("target", Text),
+        column("outcome", Text),
+        nullable("begun", Number),
+        column("detail", Text),
+        column("hash", Text),
     ],
     exported: &[],
 };

@@ -106,7 +106,7 @@ pub const fn nullable_jsonb(name: &'static str) -> Column {
 }
 
 /// Every table that both databases have.
-pub static TABLES: [&Table; 42] = [
+pub static TABLES: [&Table; 43] = [
     &WORKSPACES,
     &PARTNERS,
     &AGENTS,
@@ -117,6 +117,7 @@ pub static TABLES: [&Table; 42] = [
     &PLUGINS,
     &ACTIVATIONS,
     &REFUSALS,
+    &AUDIT,
     &FEED_CLOCK,
     &QUEUE,
     &DELIVERIES,

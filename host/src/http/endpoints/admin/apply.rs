@@ -35,7 +35,14 @@ pub async fn apply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         .await
         .map_err(ApiError::internal)?
         .map_err(refused)?;
-    reply::json(StatusCode::OK, &shown(report))
+    let report = shown(report);
+    call.audit(json!({
+        "workspace": report.workspace,
+        "dryRun": report.dry_run,
+        "changes": report.changes,
+        "changedConnections": report.changed_connections,
+    }));
+    reply::json(StatusCode::OK, &report)
 }
 
 fn shown(report: Report) -> ApplyReport {

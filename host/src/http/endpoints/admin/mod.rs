@@ -6,6 +6,7 @@
 //! takes long, or that must not stop half-way, continues when the operator hangs up.
 
 mod apply;
+mod audit;
 mod connections;
 mod contacts;
 mod deals;
@@ -24,6 +25,7 @@ use hyper::header::HOST;
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
+use crate::domain::key::Role;
 use crate::domain::time::{self, Micros};
 use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
@@ -45,9 +47,38 @@ pub async fn run(
     body: Unread,
 ) -> Result<Reply, ApiError> {
     check_host(call)?;
+    let operation = async {
+        needs(caller, route.role(), route.act())?;
+        operation(call, caller, route, body).await
+    };
+    audit::recorded(call, caller, route, operation).await
+}
+
+/// Checks that the caller's key has this role.
+///
+/// # Errors
+///
+/// [`ApiError::Forbidden`] if it has a lesser one.
+fn needs(caller: &AdminCaller, role: Role, what: &str) -> Result<(), ApiError> {
+    if caller.role() >= role {
+        return Ok(());
+    }
+    Err(ApiError::Forbidden(format!(
+        "This key has the role {}, and `{what}` needs the role {role}: `leadhost key create --kind admin --role {role}` makes such a key.",
+        caller.role()
+    )))
+}
+
+async fn operation(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    route: AdminRoute<'_>,
+    body: Unread,
+) -> Result<Reply, ApiError> {
     match route {
         AdminRoute::Status => status::show(call).await,
         AdminRoute::Apply => apply::apply(call, body).await,
+        AdminRoute::ListAudit => audit::list::list(call).await,
         AdminRoute::ListKeys => keys::list::list(call).await,
         AdminRoute::CreateKey => keys::create::create(call, body).await,
         AdminRoute::RevokeKey { id } => keys::revoke::revoke(call, caller, &decoded(id)).await,
@@ -62,7 +93,7 @@ pub async fn run(
             plugins::verify::impact(call, &decoded(name), body).await
         }
         AdminRoute::ActivatePlugin { name } => {
-            plugins::activate::activate(call, &decoded(name), body).await
+            plugins::activate::activate(call, caller, &decoded(name), body).await
         }
         AdminRoute::RollBackPlugin { name } => {
             plugins::rollback::roll_back(call, &decoded(name)).await

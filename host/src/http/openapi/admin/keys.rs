@@ -77,6 +77,7 @@ fn example() -> Value {
         "kind": "workspace",
         "workspace": "acme",
         "partner": null,
+        "role": null,
         "label": "warehouse",
         "hint": "mk_…Mx5T",
         "state": "live",

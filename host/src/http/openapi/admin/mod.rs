@@ -1,6 +1,7 @@
 //! The operations of the admin API, a file for each resource.
 
 mod apply;
+mod audit;
 mod connections;
 mod contacts;
 mod deals;
@@ -26,6 +27,7 @@ use crate::limits;
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let mut all = vec![metrics()];
     all.extend(apply::operations(schemas));
+    all.extend(audit::operations(schemas));
     all.extend(connections::operations(schemas));
     all.extend(contacts::operations(schemas));
     all.extend(deals::operations(schemas));

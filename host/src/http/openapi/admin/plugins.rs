@@ -237,6 +237,7 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "vanished": none,
                     "items": none,
                     "fields": [{"field": "phone", "change": "lost", "count": 412, "examples": [example]}],
+                    "drift": ["412 of 998 leads lose a phone, for example in delivery 019cae2b-3f65-7d43-9b21-7e5f4a3b2c03"],
                     "tookMs": 4120,
                 }),
             )],

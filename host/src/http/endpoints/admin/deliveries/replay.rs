@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::parse_id;
 use crate::admin_api::deliveries::{ReplayRequest, Replayed};
@@ -34,6 +35,11 @@ pub async fn replay(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, Ap
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
+    call.audit(json!({
+        "apply": request.apply,
+        "release": request.release,
+        "status": outcome.status,
+    }));
     let answer = Replayed {
         id: outcome.delivery,
         status: outcome.status,

@@ -1,11 +1,12 @@
 //! `POST /admin/v1/keys`: creates a key. Only this answer contains its text.
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::shown;
 use crate::admin_api::keys::{CreateKeyRequest, CreatedKey};
 use crate::domain::id::{PartnerId, WorkspaceId};
-use crate::domain::key::KeyKind;
+use crate::domain::key::{KeyKind, Role};
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
@@ -27,11 +28,22 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         ))
     })?;
     let (workspace, partner) = scope(call, kind, &request).await?;
+    let role = match (kind, request.role) {
+        (KeyKind::Admin, role) => Some(role.unwrap_or(Role::Admin)),
+        (_, None) => None,
+        (_, Some(_)) => {
+            return Err(ApiError::BadRequest(format!(
+                "A key of kind {} takes no role.",
+                kind.as_str()
+            )));
+        }
+    };
     let now = call.http.core.clock.now();
     let wanted = KeyRequest {
         kind,
         workspace,
         partner,
+        role,
         label: request.label,
         expires_at: request
             .expires_days
@@ -39,6 +51,14 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     };
     let (record, plain) = mint(&*call.http.core.store, wanted, now).await?;
     fleet::announce(&call.http.pipeline, Announcement::Keys).await;
+    call.audit(json!({
+        "keyId": record.id,
+        "kind": record.kind.as_str(),
+        "role": record.role,
+        "label": record.label,
+        "workspace": request.workspace,
+        "partner": request.partner,
+    }));
     let answer = CreatedKey {
         view: shown(record, request.workspace, request.partner, now),
         key: plain.reveal().to_owned(),

@@ -27,6 +27,7 @@ fn shown(
         kind: key.kind,
         workspace,
         partner,
+        role: key.role,
         label: key.label,
         hint: key.hint,
         state,

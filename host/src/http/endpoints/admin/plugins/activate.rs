@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::{accepted, activated, refusal, while_wanted, whole};
 use crate::admin_api::plugins::ActivateRequest;
+use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
@@ -18,9 +20,14 @@ use crate::pipeline::deploy;
 ///
 /// The body is invalid, the digest matches no stored version or several, the activation is
 /// refused, the client leaves, or the store fails.
-pub async fn activate(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, ApiError> {
+pub async fn activate(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    name: &str,
+    body: Unread,
+) -> Result<Reply, ApiError> {
     let request: ActivateRequest = read_json(call, body).await?;
-    let accept = accepted(request.accept.iter().map(String::as_str))?;
+    let accept = accepted(caller, request.accept.iter().map(String::as_str))?;
     let digest = whole(call.http, name, &request.digest).await?.digest;
     let http = Arc::clone(call.http);
     let tried = deploy::try_stored(&http.pipeline, name, &digest);
@@ -33,5 +40,10 @@ pub async fn activate(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
+    call.audit(json!({
+        "digest": swapped.activation.digest,
+        "previous": swapped.activation.previous,
+        "accept": request.accept,
+    }));
     reply::json(StatusCode::OK, &activated(call.http, swapped).await?)
 }

@@ -14,9 +14,12 @@ use serde_json::json;
 use crate::admin_api::plugins::{
     BehindView, ConcernView, DeployedPlugin, RefusedActivation, RefusedComponent,
 };
+use crate::domain::key::Role;
 use crate::domain::plugin::Digest;
+use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
 use crate::http::call::Call;
+use crate::http::endpoints::admin::needs;
 use crate::http::error::ApiError;
 use crate::http::state::Http;
 use crate::pipeline::deploy::{Accept, Activated, Concern, DeployError};
@@ -79,13 +82,21 @@ async fn while_wanted<T>(
     }
 }
 
-fn accepted<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Accept, ApiError> {
-    Accept::parse(words).map_err(|word| {
+/// Reads the accepted words. Those that let a version do more need the role `admin`.
+fn accepted<'a>(
+    caller: &AdminCaller,
+    words: impl IntoIterator<Item = &'a str>,
+) -> Result<Accept, ApiError> {
+    let accept = Accept::parse(words).map_err(|word| {
         ApiError::BadRequest(format!(
             "`{word}` cannot be accepted; there are {}.",
             Accept::WORDS.join(", ")
         ))
-    })
+    })?;
+    if let Some(word) = accept.widening() {
+        needs(caller, Role::Admin, &format!("accept {word}"))?;
+    }
+    Ok(accept)
 }
 
 /// Returns the answer to an activation.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::{activated, refusal};
 use crate::http::call::Call;
@@ -24,5 +25,9 @@ pub async fn roll_back(call: &Call<'_>, name: &str) -> Result<Reply, ApiError> {
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
+    call.audit(json!({
+        "digest": swapped.activation.digest,
+        "previous": swapped.activation.previous,
+    }));
     reply::json(StatusCode::OK, &activated(call.http, swapped).await?)
 }

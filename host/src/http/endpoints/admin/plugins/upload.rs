@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::{accepted, component, refusal, shown, while_wanted};
 use crate::admin_api::plugins::DeployedPlugin;
@@ -27,7 +28,7 @@ pub async fn upload(
 ) -> Result<Reply, ApiError> {
     let activate = flag(call, "activate")?;
     let query = call.query();
-    let accept = accepted(query.all("accept"))?;
+    let accept = accepted(caller, query.all("accept"))?;
     let wasm = component(call, body).await?;
     let http = Arc::clone(call.http);
     let origin = Origin::upload(caller.key());
@@ -42,6 +43,14 @@ pub async fn upload(
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
     let record = deployed.record;
+    call.audit(json!({
+        "plugin": record.description.name,
+        "version": record.description.version,
+        "digest": record.digest,
+        "activated": deployed.activation.is_some(),
+        "previous": deployed.activation.as_ref().map(|one| &one.activation.previous),
+        "accept": query.all("accept").collect::<Vec<_>>(),
+    }));
     let answer = match deployed.activation {
         Some(activated) => shown(activated, Some(record)),
         None => DeployedPlugin {

@@ -106,6 +106,7 @@ pub fn shown(verified: Verified) -> VerifiedPlugin {
         active,
         against,
         report,
+        drift,
     } = verified;
     let Report {
         chosen,
@@ -150,6 +151,7 @@ pub fn shown(verified: Verified) -> VerifiedPlugin {
                 differences: group(differences),
             })
             .collect(),
+        drift,
         took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     }
 }

@@ -1,0 +1,129 @@
+//! `leadhost audit`: what operators did. With `--export` all rows, and a check that none was
+//! changed or removed.
+
+use clap::Args;
+
+use crate::admin_api::audit::Audit as Listed;
+use crate::cli::client::{Client, ServiceAddress, query};
+use crate::cli::failure::Failure;
+use crate::cli::output::{complain, count, say};
+use crate::cli::page::{Page, tell_of_more};
+use crate::cli::table::{seconds, table};
+use crate::domain::audit::AuditRow;
+use crate::limits;
+
+#[derive(Args)]
+pub struct Audit {
+    /// Only acts of admin keys with this label
+    #[arg(long, value_name = "LABEL")]
+    actor: Option<String>,
+    /// Only this operation, such as activate-plugin
+    #[arg(long, value_name = "ACT")]
+    what: Option<String>,
+    /// Only acts since a date, or a time such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    #[command(flatten)]
+    page: Page,
+    /// Print every row as a line of JSON, oldest first, and check that none was changed or removed
+    #[arg(long, conflicts_with_all = ["actor", "what", "since", "before"])]
+    export: bool,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Audit {
+    /// Prints a page of the audit, or all of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if a row was changed or removed, or if no admin key is found, or the service
+    /// cannot be reached or refuses the request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        if self.export {
+            return export(&client).await;
+        }
+        let [before, limit] = self.page.fields();
+        let fields = [
+            ("actor", self.actor),
+            ("act", self.what),
+            ("since", self.since),
+            before,
+            limit,
+        ];
+        let path = format!("/admin/v1/audit{}", query(&fields));
+        let answer = client.get(&path).await?;
+        client.print(&answer, show);
+        Ok(())
+    }
+}
+
+fn show(answer: &Listed) {
+    let rows: Vec<Vec<String>> = answer
+        .rows
+        .iter()
+        .map(|row| {
+            vec![
+                row.number.to_string(),
+                seconds(row.at),
+                row.label.clone(),
+                row.address.clone(),
+                row.act.clone(),
+                row.target.clone(),
+                row.outcome.to_string(),
+                row.detail.clone(),
+            ]
+        })
+        .collect();
+    say(&table(
+        &[
+            "ROW", "TIME", "KEY", "FROM", "ACT", "TARGET", "OUTCOME", "DETAIL",
+        ],
+        &rows,
+    ));
+    tell_of_more(answer.next);
+}
+
+/// Prints all rows, oldest first, and fails after the first one that does not follow the row
+/// before it.
+async fn export(client: &Client) -> Result<(), Failure> {
+    let mut last: Option<AuditRow> = None;
+    let mut rows = 0_u64;
+    loop {
+        let after = last.as_ref().map_or(0, |row| row.number);
+        let fields = [
+            ("after", Some(after.to_string())),
+            ("limit", Some(limits::DELIVERIES_PER_PAGE.to_string())),
+        ];
+        let path = format!("/admin/v1/audit{}", query(&fields));
+        let answer = client.get::<Listed>(&path).await?;
+        if answer.rows.is_empty() {
+            break;
+        }
+        for row in &answer.rows {
+            let before = last.as_ref().map(|last| (last.number, last.hash.as_str()));
+            if !row.follows(before) {
+                let name = last.map_or_else(
+                    || "the first row".to_owned(),
+                    |last| format!("the row after {}", last.number),
+                );
+                return Err(Failure::new(format!(
+                    "the audit was changed: {name} was changed or removed, or row {} was",
+                    row.number
+                ))
+                .hint("compare it with an earlier export"));
+            }
+            let line = serde_json::to_string(row)
+                .map_err(|error| Failure::new(format!("cannot write a row: {error}")))?;
+            say(&line);
+            rows += 1;
+            last = Some(row.clone());
+        }
+    }
+    complain(&format!(
+        "{}, none changed or removed between them.",
+        count(rows, "row", "rows")
+    ));
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! `GET /admin/v1/audit?actor=&act=&since=&before=&limit=`, newest first; with `after`, the rows
+//! after that number, oldest first, for an export.
+
+use hyper::StatusCode;
+
+use crate::admin_api::audit::Audit;
+use crate::http::call::Call;
+use crate::http::endpoints::admin::{last_of_full, moment, page_limit};
+use crate::http::error::ApiError;
+use crate::http::query::Query;
+use crate::http::reply::{self, Reply};
+use crate::store::AuditFilter;
+
+/// # Errors
+///
+/// A parameter is invalid, or the store cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let query = call.query();
+    let limit = page_limit(&query)?;
+    let store = &call.http.core.store;
+    let rows = match number(&query, "after")? {
+        Some(after) => store.audit_after(after, limit).await?,
+        None => {
+            let text = |name: &str| query.filled(&[name]).map(str::to_owned);
+            let filter = AuditFilter {
+                actor: text("actor"),
+                act: text("act"),
+                since: moment(&query, "since")?,
+                before: number(&query, "before")?,
+                limit,
+            };
+            store.audit(&filter).await?
+        }
+    };
+    let next = last_of_full(&rows, limit).map(|row| row.number);
+    reply::json(StatusCode::OK, &Audit { rows, next })
+}
+
+fn number(query: &Query<'_>, name: &str) -> Result<Option<i64>, ApiError> {
+    let Some(text) = query.filled(&[name]) else {
+        return Ok(None);
+    };
+    text.parse().map(Some).map_err(|_| {
+        ApiError::BadRequest(format!("`{name}={text}`: expected the number of a row."))
+    })
+}

@@ -1,0 +1,17 @@
+//! Pages of the audit.
+
+use crate::domain::time::Micros;
+
+/// Which rows of the audit are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Only acts of keys with this label.
+    pub actor: Option<String>,
+    /// Only this operation.
+    pub act: Option<String>,
+    /// Only acts since then.
+    pub since: Option<Micros>,
+    /// Only rows before this number.
+    pub before: Option<i64>,
+    pub limit: u32,
+}

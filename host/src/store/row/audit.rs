@@ -1,0 +1,30 @@
+//! Rows of the audit.
+
+use super::Columns;
+use crate::domain::audit::AuditRow;
+use crate::store::StoreError;
+
+/// Reads a row of the audit.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
+pub fn audit_row(row: &impl Columns) -> Result<AuditRow, StoreError> {
+    Ok(AuditRow {
+        number: row.number("number")?,
+        at: row.time("at")?,
+        key_id: row.id_if("key_id")?,
+        label: row.text("label")?,
+        role: match row.text_if("role")? {
+            Some(_) => Some(row.word("audit", "role", |word| word.parse().ok())?),
+            None => None,
+        },
+        address: row.text("address")?,
+        act: row.text("act")?,
+        target: row.text("target")?,
+        outcome: row.word("audit", "outcome", |word| word.parse().ok())?,
+        begun: row.number_if("begun")?,
+        detail: row.text("detail")?,
+        hash: row.text("hash")?,
+    })
+}

@@ -1,0 +1,101 @@
+//! Roles of admin keys: what each may do.
+
+use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_tests::On;
+use leadhost_tests::guests::misbehave;
+use serde_json::{Value, json};
+
+use super::{Operator, workspace};
+
+leadhost_tests::on_every_store! {
+    a_viewer_reads_and_checks_and_changes_nothing,
+    an_operator_acts_and_does_not_change_what_plugins_and_keys_may_do,
+    a_role_belongs_to_an_admin_key,
+}
+
+/// The same host with a key of this role.
+async fn with_role(operator: &Operator, role: &str) -> PlainKey {
+    let key = json!({"kind": "admin", "label": role, "role": role});
+    let made = operator.post("/keys", &key).await.expect(201).json();
+    assert_eq!(made["role"], role);
+    let text = made["key"].as_str().expect("a key");
+    PlainKey::parse_as(KeyKind::Admin, text).expect("an admin key")
+}
+
+async fn status(operator: &Operator, key: &PlainKey, method: &str, path: &str, body: Value) -> u16 {
+    let ask = operator.host.admin(method, &format!("/admin/v1{path}"));
+    ask.bearer(key).json(&body).send().await.status
+}
+
+async fn a_viewer_reads_and_checks_and_changes_nothing(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let viewer = with_role(&operator, "viewer").await;
+    for path in ["/status", "/connections", "/keys", "/audit", "/plugins"] {
+        let ask = operator.host.admin("GET", &format!("/admin/v1{path}"));
+        ask.bearer(&viewer).send().await.expect(200);
+    }
+    let ask = operator.host.admin("POST", "/admin/v1/plugins/check");
+    ask.bearer(&viewer)
+        .body(misbehave())
+        .send()
+        .await
+        .expect(200);
+
+    let pause = json!({"reason": "a reason"});
+    for (path, body) in [
+        ("/connections/form/pause", pause),
+        ("/plugins/mapping/rollback", json!({})),
+        ("/apply", workspace()),
+        ("/keys", json!({"kind": "admin"})),
+    ] {
+        let found = status(&operator, &viewer, "POST", path, body).await;
+        assert_eq!(found, 403, "{path}");
+    }
+    let shown = operator.get("/connections").await;
+    assert_eq!(shown["connections"][0]["paused"], Value::Null);
+    let audit = operator.get("/audit?actor=viewer").await;
+    let refused = &audit["rows"][0];
+    assert_eq!(refused["outcome"], "refused");
+    assert_eq!(refused["role"], "viewer");
+    assert_eq!(refused["detail"], r#"{"status":403}"#);
+}
+
+async fn an_operator_acts_and_does_not_change_what_plugins_and_keys_may_do(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let second = with_role(&operator, "operator").await;
+    let pause = json!({"reason": "a reason"});
+    for (path, body) in [
+        ("/connections/form/pause", pause),
+        ("/connections/form/resume", json!({})),
+    ] {
+        let found = status(&operator, &second, "POST", path, body).await;
+        assert_eq!(found, 200, "{path}");
+    }
+    for (path, body) in [("/apply", workspace()), ("/keys", json!({"kind": "admin"}))] {
+        let found = status(&operator, &second, "POST", path, body).await;
+        assert_eq!(found, 403, "{path}");
+    }
+    let upload = async |accept: &str| {
+        let path = format!("/admin/v1/plugins?activate=true{accept}");
+        let ask = operator.host.admin("POST", &path).bearer(&second);
+        ask.body(misbehave()).send().await.status
+    };
+    for accept in [
+        "&accept=new-hosts",
+        "&accept=older&accept=weaker-checks",
+        "&accept=all",
+    ] {
+        assert_eq!(upload(accept).await, 403, "{accept}");
+    }
+    assert_eq!(upload("&accept=drift").await, 201);
+}
+
+async fn a_role_belongs_to_an_admin_key(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let key = json!({"kind": "workspace", "workspace": "acme", "role": "viewer"});
+    operator.post("/keys", &key).await.expect(400);
+    let unknown = json!({"kind": "admin", "role": "owner"});
+    operator.post("/keys", &unknown).await.expect(400);
+    let made = operator.post("/keys", &json!({"kind": "admin"})).await;
+    assert_eq!(made.expect(201).json()["role"], "admin");
+}

@@ -1,0 +1,101 @@
+//! The audit: rows follow each other and are read in both directions.
+
+use std::sync::Arc;
+
+use leadhost::domain::audit::{Act, ActOutcome, AuditRow};
+use leadhost::domain::id::KeyId;
+use leadhost::domain::key::Role;
+use leadhost::store::AuditFilter;
+
+use super::world::World;
+
+fn act(world: &World, label: &str, target: &str) -> Act {
+    Act {
+        at: world.now(),
+        key_id: Some(KeyId::new(world.now())),
+        label: label.to_owned(),
+        role: Some(Role::Operator),
+        address: "127.0.0.1".to_owned(),
+        act: "activate-plugin".to_owned(),
+        target: target.to_owned(),
+        outcome: ActOutcome::Begun,
+        begun: None,
+        detail: r#"{"name":"\u0000 é"}"#.to_owned(),
+    }
+}
+
+fn assert_chain(rows: &[AuditRow]) {
+    let mut before: Option<&AuditRow> = None;
+    for row in rows {
+        let last = before.map(|last| (last.number, last.hash.as_str()));
+        assert!(row.follows(last), "{row:?}");
+        before = Some(row);
+    }
+}
+
+pub async fn rows_of_the_audit_follow_each_other_and_come_back_as_they_were(world: &World) {
+    let first = world.store.add_audit(act(world, "ana", "one")).await;
+    let first = first.expect("stored");
+    let end = Act {
+        outcome: ActOutcome::Done,
+        begun: Some(first.number),
+        key_id: None,
+        ..act(world, "ana", "one")
+    };
+    let second = world.store.add_audit(end).await.expect("stored");
+    let rows = world.store.audit_after(0, 10).await.expect("read");
+    assert_eq!(rows, [first, second]);
+    assert_chain(&rows);
+}
+
+pub async fn rows_of_the_audit_that_are_added_at_once_have_one_order(world: &World) {
+    let mut adding = tokio::task::JoinSet::new();
+    for number in 0..20 {
+        let act = act(world, "ana", &number.to_string());
+        let store = Arc::clone(&world.store);
+        adding.spawn(async move { store.add_audit(act).await });
+    }
+    for added in adding.join_all().await {
+        added.expect("stored");
+    }
+    let rows = world.store.audit_after(0, 100).await.expect("read");
+    assert_eq!(rows.len(), 20);
+    assert_chain(&rows);
+}
+
+pub async fn the_audit_is_listed_newest_first_in_pages_and_by_its_filters(world: &World) {
+    for (label, target) in [("ana", "1"), ("bia", "2"), ("ana", "3")] {
+        let added = world.store.add_audit(act(world, label, target)).await;
+        added.expect("stored");
+    }
+    let targets = async |filter: AuditFilter| {
+        let rows = world.store.audit(&filter).await.expect("read");
+        rows.into_iter().map(|row| row.target).collect::<Vec<_>>()
+    };
+    let all = AuditFilter {
+        limit: 10,
+        ..AuditFilter::default()
+    };
+    assert_eq!(targets(all.clone()).await, ["3", "2", "1"]);
+    let page = AuditFilter {
+        limit: 1,
+        before: Some(3),
+        ..all.clone()
+    };
+    assert_eq!(targets(page).await, ["2"]);
+    let of_ana = AuditFilter {
+        actor: Some("ana".to_owned()),
+        ..all.clone()
+    };
+    assert_eq!(targets(of_ana).await, ["3", "1"]);
+    let other = AuditFilter {
+        act: Some("apply".to_owned()),
+        ..all.clone()
+    };
+    assert_eq!(targets(other).await, [""; 0]);
+    let later = AuditFilter {
+        since: Some(world.now().plus(std::time::Duration::from_secs(1))),
+        ..all
+    };
+    assert_eq!(targets(later).await, [""; 0]);
+}
