@@ -261,7 +261,7 @@ async fn every_command_works_against_a_running_service(on: On) {
     check(&["plugin", "check", mapping.to_str().unwrap()], "usable");
     check(
         &["plugin", "verify", mapping.to_str().unwrap()],
-        "is the active version, so there is nothing to compare it with",
+        "is the active version, so there is nothing to compare",
     );
     let digest = service.run(&["plugin", "list", "--json"]);
     let digest: Value = serde_json::from_str(&digest).unwrap();

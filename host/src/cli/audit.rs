@@ -8,7 +8,7 @@ use crate::cli::client::{Client, ServiceAddress, query};
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::page::{Page, tell_of_more};
-use crate::cli::table::{seconds, table};
+use crate::cli::table::{optional, seconds, table};
 use crate::domain::audit::AuditRow;
 use crate::limits;
 
@@ -26,7 +26,7 @@ pub struct Audit {
     #[command(flatten)]
     page: Page,
     /// Print every row as a line of JSON, oldest first, and check that none was changed or removed
-    #[arg(long, conflicts_with_all = ["actor", "what", "since", "before"])]
+    #[arg(long, conflicts_with_all = ["actor", "what", "since", "before", "limit"])]
     export: bool,
     #[command(flatten)]
     service: ServiceAddress,
@@ -37,7 +37,7 @@ impl Audit {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if a row was changed or removed, or if no admin key is found, or the service
+    /// [`Failure`] if a row does not follow the one before it, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.service.client()?;
@@ -68,6 +68,7 @@ fn show(answer: &Listed) {
                 row.number.to_string(),
                 seconds(row.at),
                 row.label.clone(),
+                optional(row.role),
                 row.address.clone(),
                 row.act.clone(),
                 row.target.clone(),
@@ -78,20 +79,22 @@ fn show(answer: &Listed) {
         .collect();
     say(&table(
         &[
-            "ROW", "TIME", "KEY", "FROM", "ACT", "TARGET", "OUTCOME", "DETAIL",
+            "ROW", "TIME", "KEY", "ROLE", "FROM", "ACT", "TARGET", "OUTCOME", "DETAIL",
         ],
         &rows,
     ));
     tell_of_more(answer.next);
 }
 
-/// Prints all rows, oldest first, and fails after the first one that does not follow the row
-/// before it.
+/// Breaks of the chain that an export names.
+const BREAKS: usize = 10;
+
+/// Prints all rows, oldest first, and fails at the end if one does not follow the row before it.
 async fn export(client: &Client) -> Result<(), Failure> {
-    let mut last: Option<AuditRow> = None;
-    let mut rows = 0_u64;
+    let mut last: Option<(i64, String)> = None;
+    let (mut rows, mut breaks) = (0_u64, Vec::new());
     loop {
-        let after = last.as_ref().map_or(0, |row| row.number);
+        let after = last.as_ref().map_or(0, |(number, _)| *number);
         let fields = [
             ("after", Some(after.to_string())),
             ("limit", Some(limits::DELIVERIES_PER_PAGE.to_string())),
@@ -102,28 +105,35 @@ async fn export(client: &Client) -> Result<(), Failure> {
             break;
         }
         for row in &answer.rows {
-            let before = last.as_ref().map(|last| (last.number, last.hash.as_str()));
-            if !row.follows(before) {
-                let name = last.map_or_else(
-                    || "the first row".to_owned(),
-                    |last| format!("the row after {}", last.number),
-                );
-                return Err(Failure::new(format!(
-                    "the audit was changed: {name} was changed or removed, or row {} was",
-                    row.number
-                ))
-                .hint("compare it with an earlier export"));
+            let before = last.as_ref().map(|(number, hash)| (*number, hash.as_str()));
+            if !row.follows(before) && breaks.len() < BREAKS {
+                breaks.push(named_break(before.map_or(0, |(number, _)| number), row));
             }
             let line = serde_json::to_string(row)
                 .map_err(|error| Failure::new(format!("cannot write a row: {error}")))?;
             say(&line);
             rows += 1;
-            last = Some(row.clone());
+            last = Some((row.number, row.hash.clone()));
         }
     }
-    complain(&format!(
-        "{}, none changed or removed between them.",
-        count(rows, "row", "rows")
-    ));
-    Ok(())
+    let counted = count(rows, "row", "rows");
+    if breaks.is_empty() {
+        complain(&format!("{counted}. Each follows the one before it."));
+        return Ok(());
+    }
+    Err(
+        Failure::new(format!("the audit was changed: {}", breaks.join("; ")))
+            .hint("compare it with an earlier export"),
+    )
+}
+
+fn named_break(last: i64, row: &AuditRow) -> String {
+    if row.number > last + 1 {
+        format!("rows {} to {} are missing", last + 1, row.number - 1)
+    } else {
+        format!(
+            "row {} does not match its hash, or the row before it was changed",
+            row.number
+        )
+    }
 }

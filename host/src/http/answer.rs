@@ -3,7 +3,7 @@
 //! the id of a connection or a person's phone number.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use hyper::body::{Body as _, Incoming};
@@ -80,7 +80,7 @@ pub async fn answer(
         family: surface.family(&path),
         peer,
         client,
-        audited: OnceLock::new(),
+        audited: Mutex::default(),
     };
     let span = tracing::info_span!("request", %id, route = name, workspace = Empty, key = Empty, trace = Empty);
     if let Some(trace) = request_id::trace_id(&head.headers) {

@@ -96,7 +96,7 @@ impl AdminCaller {
 
     /// Returns the role of the admin key.
     pub fn role(&self) -> Role {
-        self.caller.key.role.unwrap_or(Role::Admin)
+        self.caller.key.role.unwrap_or(Role::Viewer)
     }
 
     /// Returns the label of the admin key.

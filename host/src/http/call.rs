@@ -1,10 +1,10 @@
 //! A request on its way to its endpoint.
 
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use hyper::http::request::Parts;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::error::{ApiError, Family};
 use super::presence::Client;
@@ -26,7 +26,7 @@ pub struct Call<'a> {
     /// Whether the client still waits for the answer. Known only on the admin surface.
     pub client: Client,
     /// What the audit shows of the operation, besides its name and its target.
-    pub audited: OnceLock<Value>,
+    pub audited: Mutex<Map<String, Value>>,
 }
 
 impl Call<'_> {
@@ -35,15 +35,21 @@ impl Call<'_> {
         Query::from_head(self.head)
     }
 
-    /// Sets what the audit shows of the operation. It is never removed: no secrets, no names and
-    /// numbers of persons. Only the first detail of a call counts.
+    /// Adds to what the audit shows of the operation. It is never removed: no secrets, no names and
+    /// numbers of persons.
     pub fn audit(&self, detail: Value) {
-        let _ = self.audited.set(detail);
+        if let Value::Object(detail) = detail {
+            let mut audited = self.audited.lock().expect("the lock is not poisoned");
+            audited.extend(detail);
+        }
     }
 
     /// Returns what the operation said for the audit.
-    pub fn detail(&self) -> Option<Value> {
-        self.audited.get().cloned()
+    pub fn detail(&self) -> Map<String, Value> {
+        self.audited
+            .lock()
+            .expect("the lock is not poisoned")
+            .clone()
     }
 
     /// Returns the answer to a failed request, and logs the error's details.

@@ -60,12 +60,13 @@ impl Impact {
         let answer = client.post(&path, &request).await?;
         drop(progress);
         let since = self.since.as_deref();
-        client.print(&answer, |impact| show(impact, since));
+        let is_previous = self.against.is_none();
+        client.print(&answer, |impact| show(impact, since, is_previous));
         Ok(())
     }
 }
 
-fn show(impact: &VerifiedPlugin, since: Option<&str>) {
+fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool) {
     verify::show(impact);
     let Some(other) = &impact.against else {
         return;
@@ -74,10 +75,13 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>) {
         return;
     }
     if !other.active {
+        let name = &impact.name;
+        let command = match is_previous {
+            true => format!("leadhost plugin rollback {name}"),
+            false => format!("leadhost plugin activate {name}@{}", other.digest.short()),
+        };
         say(&format!(
-            "\nA replay converts with the active version. To activate the other one first:\n  leadhost plugin activate {}@{}",
-            impact.name,
-            other.digest.short(),
+            "\nA replay converts with the active version. To activate the other one first:\n  {command}"
         ));
     }
     say(&format!(

@@ -91,7 +91,12 @@ pub fn show(verified: &VerifiedPlugin) {
     };
     if other.digest == verified.digest {
         return say(&safe(&format!(
-            "{candidate} is the active version, so there is nothing to compare it with; {} passed.",
+            "{candidate} is {}, so there is nothing to compare; {} passed.",
+            if other.active {
+                "the active version"
+            } else {
+                "compared with itself"
+            },
             golden(verified)
         )));
     }

@@ -30,7 +30,7 @@ pub async fn ensure(pipeline: &Arc<Pipeline>, folder: &Path, another: bool) -> R
         .map_err(|error| failed(&error))?;
     let exists = keys
         .iter()
-        .any(|key| key.kind == KeyKind::Admin && key.is_live(now));
+        .any(|key| key.role == Some(Role::Admin) && key.is_live(now));
     if exists && !another {
         let file = folder.join(KEY_FILE);
         if pipeline.core.store.is_shared() && !file.exists() {

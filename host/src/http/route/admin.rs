@@ -213,7 +213,9 @@ impl<'a> AdminRoute<'a> {
     /// more needs another one: the endpoint checks it.
     pub fn role(&self) -> Role {
         match self {
-            Self::Apply | Self::CreateKey | Self::RevokeKey { .. } => Role::Admin,
+            Self::Apply | Self::PutPart { .. } | Self::CreateKey | Self::RevokeKey { .. } => {
+                Role::Admin
+            }
             other if other.changes() => Role::Operator,
             _ => Role::Viewer,
         }

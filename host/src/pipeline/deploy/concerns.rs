@@ -80,6 +80,19 @@ pub struct Concern {
     pub what: String,
 }
 
+impl Concern {
+    /// Returns whether the version could do more than the one before it.
+    pub(super) fn lets_do_more(&self) -> bool {
+        let words = [
+            "new-reply-slots",
+            "weaker-checks",
+            "new-hosts",
+            "new-secrets",
+        ];
+        words.contains(&self.accept.as_str())
+    }
+}
+
 /// Returns the objections in one line, each with the option that accepts it.
 pub(super) fn describe(concerns: &[Concern]) -> String {
     let line = |concern: &Concern| match concern.accept.as_str() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::{Accept, DeployError, upload};
-use crate::domain::audit::{Act, ActOutcome};
+use crate::domain::audit::{Act, ActOutcome, AuditRow};
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::LoadError;
@@ -68,8 +68,21 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
             return tracing::error!(origin, %error, "inbox file not looked up");
         }
     }
+    let begun = match record(pipeline, &digest, ActOutcome::Begun, None).await {
+        Ok(begun) => begun.number,
+        Err(error) => {
+            return tracing::error!(origin, %error, "inbox file not stored in the audit, nothing changed");
+        }
+    };
     let uploaded = upload(pipeline, wasm, origin, true, &Accept::default()).await;
-    record(pipeline, &digest, origin, uploaded.is_ok()).await;
+    let outcome = match &uploaded {
+        Ok(_) => ActOutcome::Done,
+        Err(error) if for_good(error) => ActOutcome::Refused,
+        Err(_) => ActOutcome::Failed,
+    };
+    if let Err(error) = record(pipeline, &digest, outcome, Some(begun)).await {
+        tracing::error!(origin, begun, %error, "outcome of an inbox file not stored in the audit");
+    }
     match uploaded {
         Ok(deployed) => {
             tracing::info!(origin, plugin = %deployed.record.description.name, digest = digest.short(), "inbox file stored and activated")
@@ -90,26 +103,26 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
     }
 }
 
-/// Adds what became of a file to the audit.
-async fn record(pipeline: &Pipeline, digest: &Digest, origin: &str, is_active: bool) {
+/// Adds a file to the audit. Its name is not shown: it may be any text.
+async fn record(
+    pipeline: &Pipeline,
+    digest: &Digest,
+    outcome: ActOutcome,
+    begun: Option<i64>,
+) -> Result<AuditRow, StoreError> {
     let act = Act {
         at: pipeline.core.clock.now(),
         key_id: None,
         label: "inbox".to_owned(),
         role: None,
         address: String::new(),
-        act: "upload-plugin".to_owned(),
-        target: origin.to_owned(),
-        outcome: match is_active {
-            true => ActOutcome::Done,
-            false => ActOutcome::Refused,
-        },
-        begun: None,
+        act: "activate-plugin".to_owned(),
+        target: digest.short().to_owned(),
+        outcome,
+        begun,
         detail: json!({ "digest": digest }).to_string(),
     };
-    if let Err(error) = pipeline.core.store.add_audit(act).await {
-        tracing::error!(origin, %error, "inbox file not stored in the audit");
-    }
+    pipeline.core.store.add_audit(act).await
 }
 
 /// Returns why the file is refused, and the command that accepts it, if there is one.

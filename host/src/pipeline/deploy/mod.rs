@@ -52,6 +52,11 @@ pub enum DeployError {
     NothingBefore(String),
     #[error("there is no plugin `{0}`; run `leadhost plugin list` to see the stored ones")]
     UnknownPlugin(String),
+    /// A rollback by a key that may not let a version do more.
+    #[error(
+        "{name} is not rolled back, because the previous version may do more: {what}; this needs a key with the role admin"
+    )]
+    Widening { name: String, what: String },
     #[error(transparent)]
     Fleet(FleetError),
     #[error(transparent)]
@@ -171,6 +176,13 @@ pub struct Tried {
     verified: Option<Verified>,
 }
 
+impl Tried {
+    /// Returns the version.
+    pub fn version(&self) -> &Loaded {
+        &self.prepared.loaded
+    }
+}
+
 /// The first half of an upload. It changes nothing and may be cancelled. `activate`: whether the
 /// component is to be activated.
 ///
@@ -224,12 +236,15 @@ pub async fn admit(
 ) -> Result<Deployed, DeployError> {
     let Tried { prepared, verified } = tried;
     // Waits for its turn first: a deployment that waits for it does not block others.
-    let mut trial = pipeline.core.plugins.trial().await?;
+    let trial = match &verified {
+        Some(_) => Some(pipeline.core.plugins.trial().await?),
+        None => None,
+    };
     let _alone = pipeline.deploying.lock().await;
     let name = origin.name.clone();
     let publisher = publisher_of(pipeline, &prepared.loaded, origin).await?;
-    let verified = match verified {
-        Some(verified) => {
+    let verified = match verified.zip(trial) {
+        Some((verified, mut trial)) => {
             let objections = concerns::find(pipeline, &prepared, &publisher, Some(&name));
             let objections = trial.within(objections).await??;
             Some(agreed(pipeline, verified, objections, accept).await?)
@@ -309,13 +324,17 @@ pub async fn activate(
 }
 
 /// Activates the version that was active before. It was accepted once, so no concerns are
-/// raised except a change of kind.
+/// raised except a change of kind, and, unless `may_widen`, what it may do more than the active one.
 ///
 /// # Errors
 ///
 /// [`DeployError`] if there is no such plugin or no version before, that version cannot be
 /// loaded or has another kind while the name is in use, or the store or the fleet fails.
-pub async fn rollback(pipeline: &Arc<Pipeline>, name: &str) -> Result<Activated, DeployError> {
+pub async fn rollback(
+    pipeline: &Arc<Pipeline>,
+    name: &str,
+    may_widen: bool,
+) -> Result<Activated, DeployError> {
     let _alone = pipeline.deploying.lock().await;
     let activations = pipeline.core.store.activations().await?;
     let serves = activations
@@ -325,9 +344,7 @@ pub async fn rollback(pipeline: &Arc<Pipeline>, name: &str) -> Result<Activated,
     let previous = serves
         .previous
         .ok_or_else(|| DeployError::NothingBefore(name.to_owned()))?;
-    let loaded = loaded(pipeline, &previous)
-        .await?
-        .ok_or(DeployError::UnknownDigest(previous))?;
+    let (loaded, record) = stored_version(pipeline, &previous).await?;
     // Even a rollback must not change the kind of a plugin that is in use.
     let old = pipeline.core.store.plugin(&serves.digest).await?;
     if let Some(kind) = old.and_then(|old| old.kind())
@@ -339,6 +356,22 @@ pub async fn rollback(pipeline: &Arc<Pipeline>, name: &str) -> Result<Activated,
             concerns: vec![concern],
             verified: None,
         });
+    }
+    if !may_widen {
+        let prepared = Prepared {
+            loaded: Arc::clone(&loaded),
+            golden: record.golden,
+            checks: record.checks,
+        };
+        let mut concerns = concerns::find(pipeline, &prepared, &record.publisher, None).await?;
+        concerns.retain(Concern::lets_do_more);
+        if !concerns.is_empty() {
+            let what: Vec<String> = concerns.into_iter().map(|concern| concern.what).collect();
+            return Err(DeployError::Widening {
+                name: name.to_owned(),
+                what: what.join("; "),
+            });
+        }
     }
     swap(pipeline, &loaded, Some(&serves.digest)).await
 }

@@ -8,7 +8,7 @@ use super::{Concern, DeployError, VersionError, loaded, serving, stored_version}
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::{self, Choice, Report};
-use crate::plugin::{Loaded, Prepared};
+use crate::plugin::{LoadError, Loaded, Prepared};
 use crate::store::PluginRecord;
 
 /// A version that was compared with another one.
@@ -126,7 +126,8 @@ pub async fn impact(
     let _turn = pipeline.verifications.turn().await?;
     let report = verify::run(pipeline, &against, &candidate, choice, budget).await?;
     Ok(Verified {
-        drift: verify::drift(&report.tally, &pipeline.core.config.verify),
+        // The policy is about activations.
+        drift: Vec::new(),
         candidate,
         golden: record.golden,
         active: active.map(|active| active.digest),
@@ -149,6 +150,7 @@ async fn compare(
         Some(digest) => match loaded(pipeline, digest).await {
             Ok(serving) => serving,
             Err(VersionError::Store(error)) => return Err(error.into()),
+            Err(VersionError::Load(error @ LoadError::Busy { .. })) => return Err(error.into()),
             // It serves nobody: a version that repairs this must not depend on it.
             Err(VersionError::Load(error)) => {
                 tracing::warn!(plugin = %candidate.description.name, digest = digest.short(), %error, "active plugin version failed to load, nothing to compare with");
@@ -164,8 +166,15 @@ async fn compare(
         }
         _ => Report::default(),
     };
+    let mut drift = verify::drift(&report.tally, &pipeline.core.config.verify);
+    if report.tally.compared == 0 && report.chosen > report.emptied {
+        drift.push(format!(
+            "none of {} stored deliveries could be compared",
+            report.chosen
+        ));
+    }
     Ok(Verified {
-        drift: verify::drift(&report.tally, &pipeline.core.config.verify),
+        drift,
         candidate,
         golden,
         active,

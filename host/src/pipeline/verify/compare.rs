@@ -17,6 +17,9 @@ pub struct Example {
     pub after: Option<String>,
 }
 
+/// The fields whose loss harms a lead.
+pub const GUARDED: [&str; 5] = ["name", "phone", "email", "externalId", "listing"];
+
 /// Differences of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group {
@@ -64,6 +67,8 @@ pub struct Tally {
     pub items: Group,
     pub appeared: Group,
     pub vanished: Group,
+    /// Leads that lost a guarded field, which no number of other fields can hide.
+    pub lost: BTreeMap<&'static str, Group>,
     /// Leads and events by field and change.
     pub fields: BTreeMap<(String, Change), Group>,
 }
@@ -125,6 +130,12 @@ impl Tally {
 
     /// Returns whether the fields are the same.
     fn item(&mut self, whose: &Whose<'_>, old: &SeenItem, new: &SeenItem) -> bool {
+        for field in GUARDED.iter().filter(|_| old.kind == ItemKind::Lead) {
+            let found = difference(old.fields.get(*field), new.fields.get(*field), masked);
+            if let Some((Change::Lost, gone, _)) = found {
+                self.lost.entry(*field).or_default().add(whose, gone, None);
+            }
+        }
         let mut is_same = true;
         let names: BTreeSet<&String> = old.fields.keys().chain(new.fields.keys()).collect();
         for name in names {
@@ -164,7 +175,7 @@ impl Tally {
 
     /// Returns the leads that lost this field, if there are any.
     pub fn lost(&self, field: &str) -> Option<&Group> {
-        self.fields.get(&(field.to_owned(), Change::Lost))
+        self.lost.get(field)
     }
 }
 
@@ -403,6 +414,20 @@ mod tests {
         let both = tally(&failed, &refused);
         assert_eq!((both.newly_failing.count, both.compared), (0, 1));
         assert_eq!(tally(&one, &one).same, 1);
+    }
+
+    #[test]
+    fn a_lost_phone_shows_beside_any_number_of_other_changes() {
+        let names: Vec<String> = (0..limits::VERIFY_FIELDS + 50)
+            .map(|number| format!("a{number:04}"))
+            .collect();
+        let mut fields: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
+        fields.push(("phone", "+5511987654321"));
+        let before = Seen::Converted(vec![lead(None, &fields)]);
+        let after = Seen::Converted(vec![lead(None, &[])]);
+        let found = tally(&before, &after);
+        assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
+        assert!(found.lost("name").is_none());
     }
 
     #[test]

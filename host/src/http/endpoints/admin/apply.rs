@@ -11,6 +11,7 @@ use crate::admin_api::apply::{
     ApplyReport, ChangeView, ChangedConnectionView, FileProblem, NewKey, RefusedFile,
 };
 use crate::domain::exchange::Problem;
+use crate::domain::workspace::PartKind;
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
@@ -36,13 +37,30 @@ pub async fn apply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         .map_err(ApiError::internal)?
         .map_err(refused)?;
     let report = shown(report);
-    call.audit(json!({
+    call.audit(audited(&report));
+    reply::json(StatusCode::OK, &report)
+}
+
+/// Returns what the audit shows of an apply. Owners are persons, and products are many: only their
+/// numbers are shown.
+fn audited(report: &ApplyReport) -> Value {
+    let count = |kind: PartKind| {
+        let changes = report.changes.iter();
+        changes.filter(|change| change.kind == kind).count()
+    };
+    let named = report.changes.iter();
+    let named = named.filter(|one| !matches!(one.kind, PartKind::Owner | PartKind::Product));
+    let keys = report.keys.iter();
+    let keys = keys.map(|key| json!({ "kind": key.kind, "label": key.label }));
+    json!({
         "workspace": report.workspace,
         "dryRun": report.dry_run,
-        "changes": report.changes,
+        "changes": named.collect::<Vec<_>>(),
+        "owners": count(PartKind::Owner),
+        "products": count(PartKind::Product),
         "changedConnections": report.changed_connections,
-    }));
-    reply::json(StatusCode::OK, &report)
+        "keys": keys.collect::<Value>(),
+    })
 }
 
 fn shown(report: Report) -> ApplyReport {

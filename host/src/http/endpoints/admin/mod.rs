@@ -47,10 +47,11 @@ pub async fn run(
     body: Unread,
 ) -> Result<Reply, ApiError> {
     check_host(call)?;
-    let operation = async {
+    // On the heap: it is a large future.
+    let operation = Box::pin(async {
         needs(caller, route.role(), route.act())?;
         operation(call, caller, route, body).await
-    };
+    });
     audit::recorded(call, caller, route, operation).await
 }
 
@@ -96,7 +97,7 @@ async fn operation(
             plugins::activate::activate(call, caller, &decoded(name), body).await
         }
         AdminRoute::RollBackPlugin { name } => {
-            plugins::rollback::roll_back(call, &decoded(name)).await
+            plugins::rollback::roll_back(call, caller, &decoded(name)).await
         }
         AdminRoute::ListDeliveries => deliveries::list::list(call).await,
         AdminRoute::ShowDelivery { id } => deliveries::show::show(call, &decoded(id)).await,

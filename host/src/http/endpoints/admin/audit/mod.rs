@@ -3,9 +3,10 @@
 
 pub mod list;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::domain::audit::{Act, ActOutcome};
+use crate::domain::key::KeyKind;
 use crate::http::auth::AdminCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
@@ -28,50 +29,113 @@ pub async fn recorded(
         return operation.await;
     }
     let core = &call.http.core;
+    // A stop waits for the row with the outcome.
+    let _hold = core.shutdown.hold();
+    let activates = call.query().get("activate") == Some("true");
+    let name = match route {
+        AdminRoute::UploadPlugin if activates => "activate-plugin",
+        _ => route.act(),
+    };
     let act = Act {
         at: core.clock.now(),
         key_id: Some(caller.key()),
-        label: caller.label().to_owned(),
+        label: caller.label().chars().take(LABEL_CHARACTERS).collect(),
         role: Some(caller.role()),
         address: call.peer.to_string(),
-        act: route.act().to_owned(),
-        target: super::decoded(&route.target()).into_owned(),
+        act: name.to_owned(),
+        target: named(&super::decoded(&route.target())),
         outcome: ActOutcome::Begun,
         begun: None,
         detail: "{}".to_owned(),
     };
     let begun = core.store.add_audit(act.clone()).await?;
     let result = operation.await;
-    let (outcome, detail) = match &result {
-        Ok(_) => (ActOutcome::Done, call.detail().unwrap_or_else(|| json!({}))),
-        Err(error) => refused(error),
+    let mut detail = call.detail();
+    let outcome = match &result {
+        Ok(_) => ActOutcome::Done,
+        Err(error) => refused(error, &mut detail),
     };
+    // An upload has no name before it is read.
+    let plugin = detail.get("plugin").and_then(Value::as_str);
+    let target = plugin.map_or_else(|| act.target.clone(), str::to_owned);
     let end = Act {
         at: core.clock.now(),
+        target,
         outcome,
         begun: Some(begun.number),
-        detail: detail.to_string(),
+        detail: Value::Object(detail).to_string(),
         ..act
     };
     if let Err(error) = core.store.add_audit(end).await {
-        tracing::error!(act = route.act(), begun = begun.number, %error, "end of an operator's act not stored in the audit");
+        tracing::error!(act = name, begun = begun.number, %error, "end of an operator's act not stored in the audit");
     }
     result
 }
 
-/// Returns the outcome and the detail of a failed operation. Messages may name a person, so they
-/// are left out.
-fn refused(error: &ApiError) -> (ActOutcome, Value) {
+/// Characters of a key's label, and of a target, that a row has.
+const LABEL_CHARACTERS: usize = 100;
+
+/// Returns a target as a row shows it. A caller may put anything into a path, also by mistake: the
+/// text of a key, a phone number, a person's name. So only what can be an id or a short name is
+/// shown.
+fn named(target: &str) -> String {
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || "._-/".contains(one);
+    let is_number = target.len() > 7 && target.chars().all(|one| one.is_ascii_digit());
+    let is_key = KeyKind::ALL
+        .into_iter()
+        .any(|kind| target.starts_with(kind.prefix()));
+    let is_shown = target.len() <= LABEL_CHARACTERS && target.chars().all(is_plain);
+    if is_shown && !is_number && !is_key {
+        target.to_owned()
+    } else {
+        "(not a name or id)".to_owned()
+    }
+}
+
+/// Returns the outcome of a failed operation, and adds its status to the detail. Messages may name
+/// a person, so they are left out.
+fn refused(error: &ApiError, detail: &mut Map<String, Value>) -> ActOutcome {
     let (status, _) = error.outside();
-    let outcome = match status.is_server_error() {
-        true => ActOutcome::Failed,
-        false => ActOutcome::Refused,
-    };
-    let mut detail = json!({ "status": status.as_u16() });
+    detail.insert("status".to_owned(), json!(status.as_u16()));
     if let ApiError::Conflict { details, .. } = error
         && let Some(needed) = details.get("accept")
     {
-        detail["needsAccept"] = needed.clone();
+        detail.insert("needsAccept".to_owned(), needed.clone());
     }
-    (outcome, detail)
+    match status.is_server_error() {
+        true => ActOutcome::Failed,
+        false => ActOutcome::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_an_id_or_a_short_name_and_nothing_else() {
+        for shown in [
+            "",
+            "form",
+            "acme/form",
+            "grupo-olx",
+            "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88",
+            "4kJ0sPz7Qm2XwYtB9nLdRa",
+            "1234567",
+        ] {
+            assert_eq!(named(shown), shown);
+        }
+        let long = "x".repeat(LABEL_CHARACTERS + 1);
+        for hidden in [
+            "ak_a-pasted-key",
+            "pk_1",
+            "+5511900010031",
+            "5511900010031",
+            "Helena Duarte",
+            "a\0b",
+            long.as_str(),
+        ] {
+            assert_eq!(named(hidden), "(not a name or id)", "{hidden}");
+        }
+    }
 }

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::{counts, remaining};
 use crate::admin_api::contacts::{EraseReceipt, EraseRequest};
@@ -39,6 +40,11 @@ pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<
     let request: EraseRequest = read_json(call, body).await?;
     let store = &*call.http.core.store;
     let (workspace, person, found_by) = find(store, &request).await?;
+    call.audit(json!({
+        "workspace": workspace.slug,
+        "contactId": person.id,
+        "dryRun": request.dry_run,
+    }));
     let order = Order {
         found_by,
         key: caller.key(),

@@ -29,6 +29,7 @@ pub async fn activate(
     let request: ActivateRequest = read_json(call, body).await?;
     let accept = accepted(caller, request.accept.iter().map(String::as_str))?;
     let digest = whole(call.http, name, &request.digest).await?.digest;
+    call.audit(json!({ "digest": digest, "accept": request.accept }));
     let http = Arc::clone(call.http);
     let tried = deploy::try_stored(&http.pipeline, name, &digest);
     let tried = while_wanted(call, tried).await?;
@@ -40,10 +41,6 @@ pub async fn activate(
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    call.audit(json!({
-        "digest": swapped.activation.digest,
-        "previous": swapped.activation.previous,
-        "accept": request.accept,
-    }));
+    call.audit(json!({ "previous": swapped.activation.previous }));
     reply::json(StatusCode::OK, &activated(call.http, swapped).await?)
 }

@@ -178,6 +178,7 @@ fn refusal(error: DeployError) -> ApiError {
         DeployError::UnknownDigest(_) | DeployError::UnknownPlugin(_) => {
             ApiError::NotFound(message)
         }
+        DeployError::Widening { .. } => ApiError::Forbidden(message),
         DeployError::AnotherName { .. } | DeployError::NothingBefore(_) => {
             ApiError::conflict(message)
         }

@@ -6,6 +6,8 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use super::{activated, refusal};
+use crate::domain::key::Role;
+use crate::http::auth::AdminCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
@@ -15,12 +17,17 @@ use crate::pipeline::deploy;
 ///
 /// There is no such plugin or no previous version, the activation is refused, or the store
 /// fails.
-pub async fn roll_back(call: &Call<'_>, name: &str) -> Result<Reply, ApiError> {
+pub async fn roll_back(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    name: &str,
+) -> Result<Reply, ApiError> {
+    let may_widen = caller.role() == Role::Admin;
     let (http, name) = (Arc::clone(call.http), name.to_owned());
     let swapped = call
         .http
         .core
-        .spawn(async move { deploy::rollback(&http.pipeline, &name).await });
+        .spawn(async move { deploy::rollback(&http.pipeline, &name, may_widen).await });
     let swapped = swapped
         .await
         .map_err(ApiError::internal)?

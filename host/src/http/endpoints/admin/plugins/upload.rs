@@ -34,6 +34,13 @@ pub async fn upload(
     let origin = Origin::upload(caller.key());
     let tried = deploy::try_out(&http.pipeline, wasm.clone(), activate);
     let tried = while_wanted(call, tried).await?;
+    let candidate = tried.version();
+    call.audit(json!({
+        "plugin": candidate.description.name,
+        "version": candidate.description.version,
+        "digest": candidate.digest,
+        "accept": query.all("accept").collect::<Vec<_>>(),
+    }));
     let deployed = call
         .http
         .core
@@ -43,13 +50,10 @@ pub async fn upload(
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
     let record = deployed.record;
+    let activation = deployed.activation.as_ref();
     call.audit(json!({
-        "plugin": record.description.name,
-        "version": record.description.version,
-        "digest": record.digest,
-        "activated": deployed.activation.is_some(),
-        "previous": deployed.activation.as_ref().map(|one| &one.activation.previous),
-        "accept": query.all("accept").collect::<Vec<_>>(),
+        "activated": activation.is_some(),
+        "previous": activation.map(|one| &one.activation.previous),
     }));
     let answer = match deployed.activation {
         Some(activated) => shown(activated, Some(record)),
