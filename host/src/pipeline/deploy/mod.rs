@@ -335,16 +335,16 @@ pub async fn rollback(
     name: &str,
     may_widen: bool,
 ) -> Result<Activated, DeployError> {
-    let _alone = pipeline.deploying.lock().await;
-    let activations = pipeline.core.store.activations().await?;
-    let serves = activations
-        .into_iter()
-        .find(|activation| activation.name == name)
-        .ok_or_else(|| DeployError::UnknownPlugin(name.to_owned()))?;
-    let previous = serves
-        .previous
-        .ok_or_else(|| DeployError::NothingBefore(name.to_owned()))?;
+    let serves = activation_of(pipeline, name).await?;
+    let previous = serves.previous.clone();
+    let previous = previous.ok_or_else(|| DeployError::NothingBefore(name.to_owned()))?;
+    // Before the lock: a version that is not in memory needs the turn of a trial, and those that
+    // have one wait for the lock.
     let (loaded, record) = stored_version(pipeline, &previous).await?;
+    let _alone = pipeline.deploying.lock().await;
+    if activation_of(pipeline, name).await?.generation != serves.generation {
+        return Err(FleetError::Changed(name.to_owned()).into());
+    }
     // Even a rollback must not change the kind of a plugin that is in use.
     let old = pipeline.core.store.plugin(&serves.digest).await?;
     if let Some(kind) = old.and_then(|old| old.kind())
@@ -411,6 +411,13 @@ async fn stored_version(
     let loaded = loaded(pipeline, digest).await?.ok_or_else(unknown)?;
     let record = pipeline.core.store.plugin(digest).await?;
     Ok((loaded, record.ok_or_else(unknown)?))
+}
+
+/// Returns the activation of a name that has one.
+async fn activation_of(pipeline: &Pipeline, name: &str) -> Result<Activation, DeployError> {
+    let activations = pipeline.core.store.activations().await?;
+    let found = activations.into_iter().find(|one| one.name == name);
+    found.ok_or_else(|| DeployError::UnknownPlugin(name.to_owned()))
 }
 
 /// Returns the active version of a name, as the store has it.
