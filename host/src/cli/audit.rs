@@ -91,10 +91,10 @@ const BREAKS: usize = 10;
 
 /// Prints all rows, oldest first, and fails at the end if one does not follow the row before it.
 async fn export(client: &Client) -> Result<(), Failure> {
-    let mut last: Option<(i64, String)> = None;
+    let mut last: Option<AuditRow> = None;
     let (mut rows, mut breaks) = (0_u64, Vec::new());
     loop {
-        let after = last.as_ref().map_or(0, |(number, _)| *number);
+        let after = last.as_ref().map_or(0, |last| last.number);
         let fields = [
             ("after", Some(after.to_string())),
             ("limit", Some(limits::DELIVERIES_PER_PAGE.to_string())),
@@ -105,15 +105,14 @@ async fn export(client: &Client) -> Result<(), Failure> {
             break;
         }
         for row in &answer.rows {
-            let before = last.as_ref().map(|(number, hash)| (*number, hash.as_str()));
-            if !row.follows(before) && breaks.len() < BREAKS {
-                breaks.push(named_break(before.map_or(0, |(number, _)| number), row));
+            if !row.follows(last.as_ref()) && breaks.len() < BREAKS {
+                breaks.push(named_break(last.as_ref(), row));
             }
             let line = serde_json::to_string(row)
                 .map_err(|error| Failure::new(format!("cannot write a row: {error}")))?;
             say(&line);
             rows += 1;
-            last = Some((row.number, row.hash.clone()));
+            last = Some(row.clone());
         }
     }
     let counted = count(rows, "row", "rows");
@@ -127,7 +126,8 @@ async fn export(client: &Client) -> Result<(), Failure> {
     )
 }
 
-fn named_break(last: i64, row: &AuditRow) -> String {
+fn named_break(last: Option<&AuditRow>, row: &AuditRow) -> String {
+    let last = last.map_or(0, |last| last.number);
     if row.number > last + 1 {
         format!("rows {} to {} are missing", last + 1, row.number - 1)
     } else {

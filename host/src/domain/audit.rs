@@ -76,11 +76,10 @@ pub struct AuditRow {
 }
 
 impl AuditRow {
-    /// Returns the row of an act that comes after the row with this number and hash.
-    pub fn new(before: Option<(i64, &str)>, act: Act) -> Self {
-        let (number, hash) = before.unwrap_or((0, ""));
+    /// Returns the row of an act that comes after this row.
+    pub fn new(before: Option<&Self>, act: Act) -> Self {
         let row = Self {
-            number: number + 1,
+            number: before.map_or(0, |before| before.number) + 1,
             at: act.at,
             key_id: act.key_id,
             label: act.label,
@@ -93,19 +92,19 @@ impl AuditRow {
             detail: act.detail,
             hash: String::new(),
         };
-        let hash = row.hash_after(hash);
+        let hash = row.hash_after(before);
         Self { hash, ..row }
     }
 
-    /// Returns whether the row is unchanged and follows the row with this number and hash.
-    pub fn follows(&self, before: Option<(i64, &str)>) -> bool {
-        let (number, hash) = before.unwrap_or((0, ""));
-        self.number == number + 1 && self.hash == self.hash_after(hash)
+    /// Returns whether the row is unchanged and follows this row.
+    pub fn follows(&self, before: Option<&Self>) -> bool {
+        let number = before.map_or(0, |before| before.number);
+        self.number == number + 1 && self.hash == self.hash_after(before)
     }
 
-    fn hash_after(&self, before: &str) -> String {
+    fn hash_after(&self, before: Option<&Self>) -> String {
         let values = serde_json::json!([
-            before,
+            before.map_or("", |before| before.hash.as_str()),
             self.number,
             self.at,
             self.key_id,
@@ -144,9 +143,9 @@ mod tests {
     #[test]
     fn a_changed_a_removed_and_an_inserted_row_break_the_chain() {
         let first = AuditRow::new(None, act("one"));
-        let second = AuditRow::new(Some((first.number, &first.hash)), act("two"));
-        let third = AuditRow::new(Some((second.number, &second.hash)), act("three"));
-        let after = |row: &AuditRow, next: &AuditRow| next.follows(Some((row.number, &row.hash)));
+        let second = AuditRow::new(Some(&first), act("two"));
+        let third = AuditRow::new(Some(&second), act("three"));
+        let after = |row: &AuditRow, next: &AuditRow| next.follows(Some(row));
         assert!(first.follows(None) && after(&first, &second) && after(&second, &third));
         assert!(!after(&first, &third), "the second is removed");
         let changed = AuditRow {
@@ -154,7 +153,7 @@ mod tests {
             ..second.clone()
         };
         assert!(!after(&first, &changed));
-        let inserted = AuditRow::new(Some((first.number, &first.hash)), act("inserted"));
+        let inserted = AuditRow::new(Some(&first), act("inserted"));
         assert!(after(&first, &inserted) && !after(&inserted, &third));
     }
 }

@@ -12,6 +12,14 @@ use crate::domain::publisher::Publisher;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError, LoadError, Loaded, Prepared, TRIAL_LANE};
 
+/// The words of concerns about a version that could do more than the one before it.
+const MORE: [&str; 4] = [
+    "new-reply-slots",
+    "weaker-checks",
+    "new-hosts",
+    "new-secrets",
+];
+
 /// The objections that an operator accepts.
 #[derive(Clone, Debug, Default)]
 pub struct Accept(BTreeSet<String>);
@@ -54,16 +62,8 @@ impl Accept {
 
     /// Returns an accepted word that lets a version do more than the one before it, if there is one.
     pub fn widening(&self) -> Option<&str> {
-        const WIDENING: [&str; 6] = [
-            "new-publisher",
-            "new-reply-slots",
-            "weaker-checks",
-            "new-hosts",
-            "new-secrets",
-            "all",
-        ];
         let mut words = self.0.iter().map(String::as_str);
-        words.find(|word| WIDENING.contains(word))
+        words.find(|word| MORE.contains(word) || ["new-publisher", "all"].contains(word))
     }
 
     /// Returns whether the operator accepts this concern. Some cannot be accepted.
@@ -83,13 +83,7 @@ pub struct Concern {
 impl Concern {
     /// Returns whether the version could do more than the one before it.
     pub(super) fn lets_do_more(&self) -> bool {
-        let words = [
-            "new-reply-slots",
-            "weaker-checks",
-            "new-hosts",
-            "new-secrets",
-        ];
-        words.contains(&self.accept.as_str())
+        MORE.contains(&self.accept.as_str())
     }
 }
 

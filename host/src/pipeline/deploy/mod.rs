@@ -335,14 +335,16 @@ pub async fn rollback(
     name: &str,
     may_widen: bool,
 ) -> Result<Activated, DeployError> {
-    let serves = activation_of(pipeline, name).await?;
+    let serves = activation(pipeline, name).await?;
+    let serves = serves.ok_or_else(|| DeployError::UnknownPlugin(name.to_owned()))?;
     let previous = serves.previous.clone();
     let previous = previous.ok_or_else(|| DeployError::NothingBefore(name.to_owned()))?;
     // Before the lock: a version that is not in memory needs the turn of a trial, and those that
     // have one wait for the lock.
     let (loaded, record) = stored_version(pipeline, &previous).await?;
     let _alone = pipeline.deploying.lock().await;
-    if activation_of(pipeline, name).await?.generation != serves.generation {
+    let now = activation(pipeline, name).await?;
+    if now.is_none_or(|now| now.generation != serves.generation) {
         return Err(FleetError::Changed(name.to_owned()).into());
     }
     // Even a rollback must not change the kind of a plugin that is in use.
@@ -413,18 +415,16 @@ async fn stored_version(
     Ok((loaded, record.ok_or_else(unknown)?))
 }
 
-/// Returns the activation of a name that has one.
-async fn activation_of(pipeline: &Pipeline, name: &str) -> Result<Activation, DeployError> {
+/// Returns the activation of a name, as the store has it.
+async fn activation(pipeline: &Pipeline, name: &str) -> Result<Option<Activation>, StoreError> {
     let activations = pipeline.core.store.activations().await?;
-    let found = activations.into_iter().find(|one| one.name == name);
-    found.ok_or_else(|| DeployError::UnknownPlugin(name.to_owned()))
+    Ok(activations.into_iter().find(|one| one.name == name))
 }
 
 /// Returns the active version of a name, as the store has it.
 async fn serving(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, StoreError> {
-    let activations = pipeline.core.store.activations().await?;
-    let serves = activations.into_iter().find(|one| one.name == name);
-    Ok(serves.map(|activation| activation.digest))
+    let active = activation(pipeline, name).await?;
+    Ok(active.map(|active| active.digest))
 }
 
 /// Loads the active versions that the store records, before the host reports ready. The

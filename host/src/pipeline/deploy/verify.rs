@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Concern, DeployError, VersionError, loaded, serving, stored_version};
+use super::{Concern, DeployError, VersionError, activation, loaded, serving, stored_version};
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::{self, Choice, Report};
@@ -106,8 +106,7 @@ pub async fn impact(
     budget: Duration,
 ) -> Result<Verified, DeployError> {
     let name = &record.description.name;
-    let activations = pipeline.core.store.activations().await?;
-    let active = activations.into_iter().find(|one| &one.name == name);
+    let active = activation(pipeline, name).await?;
     let other = against.or_else(|| {
         let active = active.as_ref()?;
         if active.digest == record.digest {

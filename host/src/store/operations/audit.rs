@@ -34,8 +34,7 @@ pub async fn add(database: &Database, act: Act) -> Result<AuditRow, StoreError> 
             steps!(|tx| {
                 tx.run(&ONE_AT_A_TIME, &[]).await?;
                 let last = tx.row(&LAST, &[], |row| audit_row(row)).await?;
-                let last = last.as_ref().map(|last| (last.number, last.hash.as_str()));
-                let row = AuditRow::new(last, act.clone());
+                let row = AuditRow::new(last.as_ref(), act.clone());
                 let args = args! {
                     number: row.number,
                     at: row.at,

@@ -15,10 +15,7 @@ pub fn audit_row(row: &impl Columns) -> Result<AuditRow, StoreError> {
         at: row.time("at")?,
         key_id: row.id_if("key_id")?,
         label: row.text("label")?,
-        role: match row.text_if("role")? {
-            Some(_) => Some(row.word("audit", "role", |word| word.parse().ok())?),
-            None => None,
-        },
+        role: row.word_if("audit", "role", |word| word.parse().ok())?,
         address: row.text("address")?,
         act: row.text("act")?,
         target: row.text("target")?,

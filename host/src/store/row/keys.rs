@@ -42,10 +42,7 @@ pub fn record(row: &impl Columns) -> Result<KeyRecord, StoreError> {
         kind: row.word("keys", "kind", KeyKind::from_text)?,
         workspace: row.id_if("key_workspace_id")?,
         partner: row.id_if("partner_id")?,
-        role: match row.text_if("role")? {
-            Some(_) => Some(row.word("keys", "role", |word| word.parse().ok())?),
-            None => None,
-        },
+        role: row.word_if("keys", "role", |word| word.parse().ok())?,
         label: row.text("label")?,
         hint: row.text("hint")?,
         created_at: row.time("created_at")?,

@@ -236,6 +236,23 @@ pub trait Columns {
         of(text).ok_or_else(|| odd(table, column, text))
     }
 
+    /// Reads a word of a closed set, or `None` if the column is null.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Inconsistent`] if the word is unknown, and [`StoreError`] if the column does
+    /// not hold text.
+    fn word_if<T>(
+        &self,
+        table: &str,
+        column: &'static str,
+        of: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let text = self.str_if(column.into())?;
+        text.map(|text| of(text).ok_or_else(|| odd(table, column, text)))
+            .transpose()
+    }
+
     /// Reads a time that is required.
     ///
     /// # Errors
