@@ -115,6 +115,13 @@ impl Host {
         digest(&answer.json()?)
     }
 
+    /// Stores a component that stays inactive; returns its digest.
+    pub fn store(&self, component: &[u8]) -> Result<String, Failure> {
+        let mut admin = self.admin()?;
+        let answer = admin.post("/admin/v1/plugins", "application/wasm", component)?;
+        digest(&answer.json()?)
+    }
+
     /// Activates a stored version; returns the answer.
     pub fn activate_stored(admin: &mut Client, digest: &str) -> Result<Value, Failure> {
         let body = json!({"digest": digest, "accept": ["older"]});

@@ -4,6 +4,8 @@
 /// Bytes of a lead's body: the usual size of a portal's lead.
 pub const BYTES: usize = 600;
 
+const MESSAGE: &str = "Olá! Vi o anúncio e gostaria de saber se o apartamento ainda está disponível. Posso visitar na quinta-feira depois das 18h, ou no sábado de manhã.";
+
 /// Yields leads that no other stream of the same round yields.
 #[derive(Clone, Debug)]
 pub struct Leads {
@@ -27,7 +29,6 @@ impl Leads {
 /// Writes the body of the lead with this number, below a hundred million.
 pub fn write(number: u64, body: &mut Vec<u8>) {
     use std::io::Write as _;
-    const MESSAGE: &str = "Olá! Vi o anúncio e gostaria de saber se o apartamento ainda está disponível. Posso visitar na quinta-feira depois das 18h, ou no sábado de manhã.";
     let phone = number % 100_000_000;
     body.clear();
     write!(
@@ -43,6 +44,37 @@ pub fn write(number: u64, body: &mut Vec<u8>) {
     )
     .expect("writing to a Vec does not fail");
     pad(body, b' ', b"\"}");
+}
+
+/// Writes the body of the lead with this number, below a hundred million, as the portal of
+/// `examples/bad-deploy` sends it.
+pub fn write_portal(number: u64, body: &mut Vec<u8>) {
+    use std::io::Write as _;
+    let (first, last) = (number / 10_000, number % 10_000);
+    body.clear();
+    write!(
+        body,
+        concat!(
+            r#"{{"id":"p-{number}","nome":"Marina Teixeira","email":"marina.{number:012}@example.com","#,
+            r#""telefone":"(11) 9{first:04}-{last:04}","imovel":"AP-0042","mensagem":"{message}"#,
+        ),
+        number = number,
+        first = first,
+        last = last,
+        message = MESSAGE,
+    )
+    .expect("writing to a Vec does not fail");
+    pad(body, b' ', b"\"}");
+}
+
+/// Returns the number of a lead of that portal from the id that it has there.
+pub fn portal_number(id: &str) -> Option<u64> {
+    id.strip_prefix("p-")?.parse().ok()
+}
+
+/// Returns the phone that the service has to store for a lead of that portal.
+pub fn portal_phone(number: u64) -> String {
+    format!("+55119{number:08}")
 }
 
 /// Returns a body of the same size in which the converter finds no lead.
@@ -75,6 +107,12 @@ mod tests {
         assert_eq!((a.len(), b.len()), (BYTES, BYTES));
         let value: serde_json::Value = serde_json::from_slice(&a).expect("JSON");
         assert_eq!(value["phone"], "900000007");
+        write_portal(20_017, &mut b);
+        assert_eq!(b.len(), BYTES);
+        let value: serde_json::Value = serde_json::from_slice(&b).expect("JSON");
+        assert_eq!(value["telefone"], "(11) 90002-0017");
+        let number = value["id"].as_str().and_then(portal_number);
+        assert_eq!(number.map(portal_phone).as_deref(), Some("+5511900020017"));
         write_nothing(&mut a);
         assert_eq!(a.len(), BYTES);
     }

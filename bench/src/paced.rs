@@ -43,6 +43,8 @@ pub struct Paced {
 pub enum Body {
     /// A portal's leads from this number on.
     Leads(u64),
+    /// Leads of the portal of `examples/bad-deploy` from this number on.
+    Portal(u64),
     /// The same few bytes each time; the configuration decides the outcome.
     Same,
 }
@@ -70,11 +72,16 @@ impl Outcome {
 
 /// Starts the load. It ends after its duration, once all requests are answered or given up.
 pub fn start(load: Paced) -> JoinHandle<Result<Outcome, Failure>> {
+    start_until(load, Arc::default())
+}
+
+/// Like [`start`], and no more requests are due once the flag is set.
+pub fn start_until(load: Paced, ended: Arc<AtomicBool>) -> JoinHandle<Result<Outcome, Failure>> {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        LocalSet::new().block_on(&runtime, run(load))
+        LocalSet::new().block_on(&runtime, run(load, ended))
     })
 }
 
@@ -82,9 +89,8 @@ pub fn join(thread: JoinHandle<Result<Outcome, Failure>>) -> Result<Outcome, Fai
     thread.join().map_err(|_| "the load generator panicked")?
 }
 
-async fn run(load: Paced) -> Result<Outcome, Failure> {
+async fn run(load: Paced, ended: Arc<AtomicBool>) -> Result<Outcome, Failure> {
     let (due, mut dues) = mpsc::unbounded_channel();
-    let ended = Arc::new(AtomicBool::new(false));
     let clock = keep_time(&load, due, Arc::clone(&ended));
     let shared = Rc::new(Shared {
         idle: RefCell::default(),
@@ -193,6 +199,7 @@ async fn ask(shared: &Shared, number: u64) -> Result<(String, Option<Connection>
     let mut body = Vec::new();
     match load.body {
         Body::Leads(first) => lead::write(first + number, &mut body),
+        Body::Portal(first) => lead::write_portal(first + number, &mut body),
         Body::Same => body.extend_from_slice(b"{}"),
     }
     let head = format!(

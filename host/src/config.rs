@@ -1,6 +1,8 @@
 //! The configuration: built-in defaults, overridden by a file, overridden by flags.
 //! `config.default.toml` documents every key; a key that it does not have is refused by name.
 
+mod check;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,27 +11,9 @@ use serde::Deserialize;
 
 use crate::domain::network::Networks;
 use crate::domain::time::span;
-use crate::limits;
 
 /// The built-in defaults, which `leadhost config` prints.
 pub const DEFAULTS: &str = include_str!("../config.default.toml");
-
-/// Seconds of 365 days.
-const YEAR: i128 = 31_536_000;
-
-/// Days of 100 years. The bound keeps times in microseconds far from overflow.
-const CENTURY: i128 = 36_500;
-
-/// Lists keys of a configuration by their names in files, with value and bounds.
-macro_rules! bounded {
-    ($config:expr; $($section:ident.$key:ident: $bounds:expr;)+) => {
-        [$((
-            concat!(stringify!($section), ".", stringify!($key)),
-            i128::from($config.$section.$key),
-            $bounds,
-        )),+]
-    };
-}
 
 /// Why a configuration was refused.
 #[derive(Debug, thiserror::Error)]
@@ -39,15 +23,44 @@ pub enum ConfigError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{origin} is not a valid configuration: {message}")]
-    Invalid { origin: String, message: String },
-    #[error("{key} = {value} is out of bounds: it must be {least} to {most}")]
-    OutOfBounds {
-        key: &'static str,
-        value: i128,
-        least: i128,
-        most: i128,
+    #[error("the configuration file {} is not valid TOML: {message}", path.display())]
+    Toml { path: PathBuf, message: String },
+    /// There is no such key, or it cannot have this value.
+    #[error("{key} {origin} {problem}")]
+    Refused {
+        key: String,
+        origin: Origin,
+        problem: String,
     },
+}
+
+impl ConfigError {
+    /// Returns whether the command line is at fault, and not the file.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused {
+                origin: Origin::CommandLine,
+                ..
+            }
+        )
+    }
+}
+
+/// Where a value of the configuration is written.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    File(PathBuf),
+    CommandLine,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "in {}", path.display()),
+            Self::CommandLine => f.write_str("on the command line"),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -348,128 +361,130 @@ impl Config {
     ///
     /// The file cannot be read, a key is unknown, or a value has a wrong type or is out of bounds.
     pub fn load(file: Option<&Path>, overrides: &[(String, String)]) -> Result<Self, ConfigError> {
-        let mut table = parse("the built-in defaults", DEFAULTS)?;
+        let mut table: toml::Table = DEFAULTS.parse().expect("the built-in defaults are TOML");
         if let Some(path) = file {
-            let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
-                path: path.to_owned(),
-                source,
-            })?;
-            merge(&mut table, parse(&path.display().to_string(), &text)?);
+            merge(&mut table, read(path)?, &Origin::File(path.to_owned()))?;
         }
         for (key, value) in overrides {
             set(&mut table, key, value)?;
         }
-        let origin = file.map_or("the command line".to_owned(), |path| {
-            path.display().to_string()
-        });
-        let config: Self =
-            toml::Value::Table(table)
-                .try_into()
-                .map_err(|error: toml::de::Error| ConfigError::Invalid {
-                    origin,
-                    message: error.to_string(),
-                })?;
-        config.check()?;
+        let config: Self = toml::Value::Table(table)
+            .try_into()
+            .expect("every value was checked");
+        config.check_tls(file, overrides)?;
         Ok(config)
     }
 
-    /// Checks that numbers are within their bounds: a retention of zero would remove rows that it
-    /// should keep, and an endless one would remove nothing.
-    fn check(&self) -> Result<(), ConfigError> {
-        if self.server.tls_certificate.is_empty() != self.server.tls_key.is_empty() {
-            return Err(ConfigError::Invalid {
-                origin: "server.tls_certificate without server.tls_key, or the other way round,"
-                    .to_owned(),
-                message: "set both, or neither".to_owned(),
-            });
-        }
-        let bounded = bounded! {
-            self;
-            server.header_seconds: 1..=YEAR;
-            server.body_seconds: 1..=YEAR;
-            server.answer_seconds: 1..=YEAR;
-            server.drain_seconds: 0..=YEAR;
-            server.linger_ms: 0..=60_000;
-            plugins.compile_seconds: 0..=YEAR;
-            plugins.trial_seconds: 1..=YEAR;
-            verify.deliveries: 0..=limits::VERIFY_DELIVERIES_MOST.into();
-            verify.seconds: 1..=limits::VERIFY_LONGEST.as_secs().into();
-            verify.failing_per_mille: 0..=1_000;
-            verify.lost_per_mille: 0..=1_000;
-            verify.leads_per_mille: 0..=1_000;
-            worker.lease_seconds: 1..=YEAR;
-            worker.fetch_seconds: 1..=YEAR;
-            worker.fetch_days: 1..=CENTURY;
-            worker.backoff_first_seconds: 0..=YEAR;
-            worker.backoff_longest_seconds: 0..=YEAR;
-            messages.answer_seconds: 0..=YEAR;
-            messages.backoff_first_seconds: 0..=YEAR;
-            messages.backoff_longest_seconds: 0..=YEAR;
-            messages.templates_minutes: 1..=YEAR / 60;
-            analytics.refresh_seconds: 0..=YEAR;
-            retention.deliveries_days: 1..=CENTURY;
-            retention.quarantine_days: 1..=CENTURY;
-            retention.idempotency_hours: 1..=YEAR / 3_600;
+    fn check_tls(
+        &self,
+        file: Option<&Path>,
+        overrides: &[(String, String)],
+    ) -> Result<(), ConfigError> {
+        const KEYS: [&str; 2] = ["server.tls_certificate", "server.tls_key"];
+        let (set, missing) = match (self.server.has_tls(), self.server.tls_key.is_empty()) {
+            (true, true) => (KEYS[0], KEYS[1]),
+            (false, false) => (KEYS[1], KEYS[0]),
+            _ => return Ok(()),
         };
-        for (key, value, bounds) in bounded {
-            if !bounds.contains(&value) {
-                return Err(ConfigError::OutOfBounds {
-                    key,
-                    value,
-                    least: *bounds.start(),
-                    most: *bounds.end(),
-                });
-            }
-        }
-        Ok(())
+        let is_typed = overrides
+            .iter()
+            .any(|(key, _)| KEYS.contains(&key.as_str()));
+        Err(ConfigError::Refused {
+            key: set.to_owned(),
+            origin: match file {
+                Some(path) if !is_typed => Origin::File(path.to_owned()),
+                _ => Origin::CommandLine,
+            },
+            problem: format!("is set, and {missing} is not: set both, or neither"),
+        })
     }
 }
 
-fn parse(origin: &str, text: &str) -> Result<toml::Table, ConfigError> {
-    text.parse::<toml::Table>()
-        .map_err(|error| ConfigError::Invalid {
-            origin: origin.to_owned(),
-            message: error.to_string(),
+fn read(path: &Path) -> Result<toml::Table, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    text.parse()
+        .map_err(|error: toml::de::Error| ConfigError::Toml {
+            path: path.to_owned(),
+            message: error.to_string().trim_end().to_owned(),
         })
 }
 
-fn merge(base: &mut toml::Table, over: toml::Table) {
-    for (key, value) in over {
-        match (base.get_mut(&key), value) {
-            (Some(toml::Value::Table(base)), toml::Value::Table(over)) => merge(base, over),
-            (_, value) => {
-                base.insert(key, value);
+fn merge(table: &mut toml::Table, over: toml::Table, origin: &Origin) -> Result<(), ConfigError> {
+    for (section, keys) in over {
+        let keys = match keys {
+            toml::Value::Table(keys) if table.contains_key(&section) => keys,
+            _ => {
+                return Err(ConfigError::Refused {
+                    key: section,
+                    origin: origin.clone(),
+                    problem: format!("is not a section: the sections are {}", names(table)),
+                });
             }
+        };
+        for (name, value) in keys {
+            put(table, &section, &name, value, origin)?;
         }
-    }
-}
-
-fn set(table: &mut toml::Table, key: &str, text: &str) -> Result<(), ConfigError> {
-    let invalid = || ConfigError::Invalid {
-        origin: format!("`{key}={text}`"),
-        message: "expected section.key".to_owned(),
-    };
-    let (section, name) = key.split_once('.').ok_or_else(invalid)?;
-    let known = table
-        .get(section)
-        .and_then(|section| section.get(name))
-        .ok_or_else(|| ConfigError::Invalid {
-            origin: format!("`{key}={text}`"),
-            message: "there is no such key".to_owned(),
-        })?;
-    let value = match known {
-        toml::Value::Integer(_) => {
-            toml::Value::Integer(text.parse().map_err(|_| ConfigError::Invalid {
-                origin: format!("`{key}={text}`"),
-                message: "expected a whole number".to_owned(),
-            })?)
-        }
-        _ => toml::Value::String(text.to_owned()),
-    };
-    if let Some(toml::Value::Table(section)) = table.get_mut(section) {
-        section.insert(name.to_owned(), value);
     }
     Ok(())
+}
+
+/// Sets a key to a value that is plain text.
+fn set(table: &mut toml::Table, key: &str, text: &str) -> Result<(), ConfigError> {
+    let origin = Origin::CommandLine;
+    let Some((section, name)) = key.split_once('.') else {
+        return Err(ConfigError::Refused {
+            key: key.to_owned(),
+            origin,
+            problem: "is not a key: expected section.key".to_owned(),
+        });
+    };
+    let known = table.get(section).and_then(|keys| keys.get(name));
+    let number = match known {
+        Some(toml::Value::Integer(_)) => text.parse::<i64>().ok(),
+        _ => None,
+    };
+    let value = match number {
+        Some(number) => toml::Value::Integer(number),
+        None => toml::Value::String(text.to_owned()),
+    };
+    put(table, section, name, value, &origin)
+}
+
+/// Replaces the value of a key, after a check.
+fn put(
+    table: &mut toml::Table,
+    section: &str,
+    name: &str,
+    value: toml::Value,
+    origin: &Origin,
+) -> Result<(), ConfigError> {
+    let key = format!("{section}.{name}");
+    let refused = |problem: String| ConfigError::Refused {
+        key: key.clone(),
+        origin: origin.clone(),
+        problem,
+    };
+    let Some(toml::Value::Table(keys)) = table.get_mut(section) else {
+        let sections = names(table);
+        return Err(refused(format!(
+            "is not a key: the sections are {sections}"
+        )));
+    };
+    let Some(known) = keys.get(name) else {
+        let known = names(keys);
+        return Err(refused(format!("is not a key: [{section}] has {known}")));
+    };
+    check::value(&key, known, &value).map_err(refused)?;
+    keys.insert(name.to_owned(), value);
+    Ok(())
+}
+
+fn names(table: &toml::Table) -> String {
+    let names: Vec<&str> = table.keys().map(String::as_str).collect();
+    names.join(", ")
 }
 
 #[cfg(test)]
@@ -502,8 +517,6 @@ mod tests {
 
     #[test]
     fn a_flag_overrides_one_key_and_an_unknown_key_is_named() {
-        let over =
-            |key: &str, value: &str| Config::load(None, &[(key.to_owned(), value.to_owned())]);
         assert_eq!(
             over("worker.concurrency", "3")
                 .expect("known")
@@ -515,27 +528,133 @@ mod tests {
         assert!(error.contains("worker.speed"), "{error}");
     }
 
+    /// Loads the defaults with one key replaced on the command line.
+    fn over(key: &str, value: &str) -> Result<Config, ConfigError> {
+        Config::load(None, &[(key.to_owned(), value.to_owned())])
+    }
+
     #[test]
-    fn a_time_out_of_bounds_is_refused_by_name() {
-        let over =
-            |key: &str, value: &str| Config::load(None, &[(key.to_owned(), value.to_owned())]);
+    fn a_number_out_of_bounds_is_refused_by_name() {
         for (key, least, most) in [
             ("retention.deliveries_days", 1, 36_500),
             ("retention.quarantine_days", 1, 36_500),
             ("retention.idempotency_hours", 1, 8_760),
+            ("store.connections", 0, 4_294_967_295),
         ] {
-            for right in [least, most] {
-                over(key, &right.to_string()).expect("within bounds");
-            }
-            for wrong in [-1, 0, most + 1, 999_999_999, i64::MAX, i64::MIN] {
+            for wrong in [-1, least - 1, most + 1, 999_999_999_999, i64::MAX, i64::MIN] {
                 let error = over(key, &wrong.to_string()).expect_err("out of bounds");
                 assert_eq!(
                     error.to_string(),
-                    format!("{key} = {wrong} is out of bounds: it must be {least} to {most}")
+                    format!(
+                        "{key} on the command line is {wrong}: expected a whole number from {least} to {most}"
+                    )
                 );
             }
         }
-        let lease = over("worker.lease_seconds", "-1").expect_err("out of bounds");
-        assert!(matches!(lease, ConfigError::OutOfBounds { .. }), "{lease}");
+    }
+
+    #[test]
+    fn every_number_takes_its_bounds() {
+        let defaults: toml::Table = DEFAULTS.parse().expect("TOML");
+        let mut bounded = 0;
+        for (section, keys) in &defaults {
+            for (name, value) in keys.as_table().expect("a section") {
+                if !value.is_integer() {
+                    continue;
+                }
+                let key = format!("{section}.{name}");
+                let (least, most) = check::bounds(&key);
+                bounded += usize::from(check::BOUNDS.iter().any(|(own, ..)| *own == key));
+                for right in [least, most] {
+                    over(&key, &right.to_string()).expect("within bounds");
+                }
+            }
+        }
+        assert_eq!(bounded, check::BOUNDS.len(), "each bound is that of a key");
+    }
+
+    #[test]
+    fn a_wrong_value_of_the_file_is_named_with_file_and_key() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("leadhost.toml");
+        let check = |text: &str, expect: &str| {
+            std::fs::write(&path, text).expect("written");
+            let error = Config::load(Some(&path), &[]).expect_err("refused");
+            assert!(!error.is_usage(), "{error}");
+            let error = error
+                .to_string()
+                .replace(&path.display().to_string(), "FILE");
+            assert!(error.starts_with(expect), "{error}");
+        };
+        check(
+            "[store]\nconnections = \"many\"",
+            "store.connections in FILE is \"many\": expected a whole number from 0 to 4294967295",
+        );
+        check(
+            "[store]\nconnections = -1",
+            "store.connections in FILE is -1: expected a whole number from 0 to 4294967295",
+        );
+        check(
+            "[worker]\nlease_seconds = [1]",
+            "worker.lease_seconds in FILE is a list: expected a whole number from 1 to 31536000",
+        );
+        check(
+            "[log]\nfilter = 5",
+            "log.filter in FILE is 5: expected a text in quotes",
+        );
+        check(
+            "[log]\nformat = \"xml\"",
+            "log.format in FILE is \"xml\": expected text or json",
+        );
+        check(
+            "[server]\npublic_url = \"leads.example.com\"",
+            "server.public_url in FILE is \"leads.example.com\": expected http:// or https:// with a host",
+        );
+        check(
+            "[server]\ntrusted_proxies = \"all\"",
+            "server.trusted_proxies in FILE cannot be used: `all` is not a network",
+        );
+        check(
+            "[worker]\nspeed = 3",
+            "worker.speed in FILE is not a key: [worker] has ",
+        );
+        check(
+            "[workers]",
+            "workers in FILE is not a section: the sections are ",
+        );
+        check(
+            "listen = \"127.0.0.1:1\"",
+            "listen in FILE is not a section: ",
+        );
+        check(
+            "[server]\ntls_key = \"key.pem\"",
+            "server.tls_key in FILE is set, and server.tls_certificate is not",
+        );
+        check(
+            "[server",
+            "the configuration file FILE is not valid TOML: TOML parse error at line 1",
+        );
+    }
+
+    #[test]
+    fn a_wrong_value_of_the_command_line_is_wrong_usage() {
+        for (key, value) in [
+            ("worker.concurrency", "many"),
+            ("worker.concurrency", "-1"),
+            ("worker.speed", "3"),
+            ("workers.speed", "3"),
+            ("nonsense", "3"),
+            ("server.listen", "8080"),
+            ("server.admin_listen", "localhost"),
+            ("server.data_listen", "localhost:port"),
+            ("server.trusted_proxies", "all"),
+            ("server.tls_key", "key.pem"),
+            ("log.format", "xml"),
+        ] {
+            let error = over(key, value).expect_err("refused");
+            assert!(error.is_usage(), "{error}");
+            let named = format!("{key} on the command line ");
+            assert!(error.to_string().starts_with(&named), "{error}");
+        }
     }
 }

@@ -48,9 +48,13 @@ pub enum EgressError {
     NotAllowed { scheme: String, authority: String },
     /// An operator must allow private addresses for the host first.
     #[error(
-        "{authority} resolves to {address}, which is not a public address; allow it with `private = true` if that is meant"
+        "{authority} resolves to {address}, which is not a public address; to allow it, write {scheme}://{authority}!private in `allow`"
     )]
-    NotPublic { authority: String, address: IpAddr },
+    NotPublic {
+        scheme: String,
+        authority: String,
+        address: IpAddr,
+    },
     #[error(transparent)]
     Slot(#[from] SlotError),
     /// The plugin composed a request that cannot be sent.
@@ -64,7 +68,7 @@ pub enum EgressError {
     NoAnswer { authority: String, reason: String },
     /// Nothing was sent: the caller no longer wanted the call, for example because its
     /// lease had ended.
-    #[error("the request was not sent: its time ran out first")]
+    #[error("the request was not sent: it timed out before its first byte")]
     TooLate,
 }
 

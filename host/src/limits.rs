@@ -162,6 +162,32 @@ pub const PLUGINS_PART_OF_MEMORY: u64 = 4;
 pub const VERSIONS_COUNTED: usize = 200;
 pub const CONNECTIONS_COUNTED: usize = 1_000;
 
+/// Sketches of connections' deliveries that a host holds; the deliveries of further connections
+/// are not sketched meanwhile. One takes some kilobytes, at most a fifth of a megabyte.
+pub const SKETCHES: usize = 1_000;
+
+/// Paths of a sketch, characters of a path, and its steps: bodies of leads have a few dozen short
+/// paths; a body whose keys are values has any number.
+pub const SKETCH_PATHS: usize = 200;
+pub const SKETCH_PATH_CHARACTERS: usize = 100;
+pub const SKETCH_DEPTH: usize = 8;
+
+/// Bytes of a body that is read for a sketch, and its values that are looked at: about a
+/// millisecond.
+pub const SKETCH_BODY_BYTES: usize = 256 << 10;
+pub const SKETCH_VALUES: usize = 5_000;
+
+/// Deliveries that wait to be sketched, with their bodies. Past it they are left out.
+pub const SKETCHES_WAITING: usize = 64;
+
+/// Time between two deliveries of one connection that are sketched, and how many after a pause are
+/// sketched at once.
+pub const SKETCH_EVERY: Duration = Duration::from_millis(200);
+pub const SKETCHED_AT_ONCE: u32 = 300;
+
+/// Time between two writes of a connection's sketch without news.
+pub const SKETCH_WRITES_EVERY: Duration = Duration::from_secs(30);
+
 /// The window of a compressed body, as a power of two: the largest that RFC 9659 lets every
 /// sender use. Reading a body takes as much memory.
 pub const ZSTD_WINDOW_LOG: u32 = 23;
@@ -1019,6 +1045,22 @@ pub const VERIFY_FIELDS: usize = 200;
 
 /// Examples that a verification shows of each difference.
 pub const VERIFY_EXAMPLES: usize = 3;
+
+/// Deliveries of a rollout that wait for their comparison after they were answered. Others are
+/// not compared.
+pub const ROLLOUT_WAITING: usize = 1_024;
+
+/// Reports of hosts on one rollout. A host that starts again writes a new one.
+pub const ROLLOUT_REPORTS: u32 = 200;
+
+/// Steps of a rollout.
+pub const ROLLOUT_STEPS: usize = 20;
+
+/// The longest step, shadow or probation of a rollout: 30 days.
+pub const ROLLOUT_LONGEST: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+/// Characters of the name of a field in a rollout, which is kept.
+pub const VERIFY_NAME_CHARACTERS: usize = 80;
 
 /// Words of a masked example.
 pub const VERIFY_EXAMPLE_WORDS: usize = 8;

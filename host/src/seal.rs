@@ -5,11 +5,12 @@
 //! The key is 32 bytes in base64, from the environment or from `<data folder>/sealing.key`,
 //! which the first start creates. Every sealed value carries the id of its key. The
 //! folder's `sealing.id` names the key that the store was last sealed with: a host without
-//! that key refuses to start rather than serve connections that it cannot open. Older keys
-//! are used only for opening. Nothing here shows a key or a secret, neither in errors nor
-//! in `Debug`.
+//! that key refuses to start rather than serve connections that it cannot open. So does a
+//! host none of whose keys opens a secret of the store, such as that of a restored copy.
+//! Older keys are used only for opening. Nothing here shows a key or a secret, neither in
+//! errors nor in `Debug`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};
@@ -67,6 +68,12 @@ pub enum KeyError {
         folder: PathBuf,
         sealed_with: String,
     },
+    #[error(
+        "{} names key {named}, but the secrets in the store were sealed with another key, which this host has: \
+         the file is from another store, so remove it",
+        marker.display()
+    )]
+    OtherMarker { marker: PathBuf, named: String },
     #[error("cannot use {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
 }
@@ -118,8 +125,27 @@ impl Sealer {
     /// with is missing or is not among the given keys, or if a file cannot be read or
     /// written.
     pub fn from_folder(folder: &Path, environment: &Environment) -> Result<Self, KeyError> {
+        Self::for_secrets(folder, environment, &BTreeSet::new())
+    }
+
+    /// Like [`Self::from_folder`], for a store whose secrets are sealed with these keys. At
+    /// least one of them must be among the given keys, but not all: after a change of the key,
+    /// some secrets may still be sealed with the former one.
+    ///
+    /// # Errors
+    /// As for [`Self::from_folder`]; also if no given key opens a secret of the store.
+    pub fn for_secrets(
+        folder: &Path,
+        environment: &Environment,
+        sealed_with: &BTreeSet<String>,
+    ) -> Result<Self, KeyError> {
         let marker_path = folder.join(MARKER_FILE);
         let marker = marker(folder)?;
+        // What the store says counts more: the folder may have served another one before.
+        let needed = match sealed_with.is_empty() {
+            true => marker.clone(),
+            false => Some(Vec::from_iter(sealed_with.iter().cloned()).join(", ")),
+        };
         let key_path = folder.join(KEY_FILE);
         let (current, origin) = match &environment.key {
             Some(text) => (
@@ -128,7 +154,7 @@ impl Sealer {
             ),
             None => {
                 let origin = key_path.display().to_string();
-                match (read_if_there(&key_path)?, &marker) {
+                match (read_if_there(&key_path)?, &needed) {
                     (Some(text), _) => (SealingKey::parse(&text, &origin)?, origin),
                     (None, Some(sealed_with)) => {
                         return Err(KeyError::Missing {
@@ -141,14 +167,32 @@ impl Sealer {
             }
         };
         let old = old_keys(folder, environment)?;
+        let has = |id: &str| {
+            let mut all = std::iter::once(&current).chain(&old);
+            all.any(|key| key.name() == id)
+        };
+        let another = |sealed_with: String| KeyError::Another {
+            folder: folder.to_owned(),
+            origin: origin.clone(),
+            sealed_with,
+            found: current.name(),
+        };
+        let opens = sealed_with.iter().any(|id| has(id));
+        if let Some(needed) = needed
+            && !sealed_with.is_empty()
+            && !opens
+        {
+            return Err(another(needed));
+        }
         match marker {
             Some(id) if id == current.name() => {}
-            Some(id) if old.iter().all(|key| key.name() != id) => {
-                return Err(KeyError::Another {
-                    folder: folder.to_owned(),
-                    origin,
-                    sealed_with: id,
-                    found: current.name(),
+            Some(id) if !has(&id) => {
+                return Err(match opens && !sealed_with.contains(&id) {
+                    true => KeyError::OtherMarker {
+                        marker: marker_path,
+                        named: id,
+                    },
+                    false => another(id),
                 });
             }
             Some(_) => {
@@ -159,6 +203,19 @@ impl Sealer {
             None => make_private(&marker_path, &format!("{}\n", current.name()))?,
         }
         Ok(Self { current, old })
+    }
+
+    /// Forgets with which key the store was last sealed, so that the next call accepts
+    /// another key, or makes one.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be removed.
+    pub fn forget_key(folder: &Path) -> Result<(), KeyError> {
+        let marker = folder.join(MARKER_FILE);
+        match fs::remove_file(&marker) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(&marker)(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Returns whether the folder or the environment has a key, so that none would be
@@ -328,6 +385,14 @@ impl Drop for Secrets {
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// Returns the id of the key that sealed a value, or `None` for an empty or a damaged one.
+pub fn sealed_with(sealed: &[u8]) -> Option<String> {
+    match sealed.split_first() {
+        Some((&LAYOUT, rest)) => rest.get(..ID_BYTES).map(hex::encode),
+        _ => None,
     }
 }
 
@@ -588,6 +653,41 @@ mod tests {
             .expect_err("no key")
             .to_string();
         assert!(error.contains("backup"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_needs_a_key_of_the_stores_secrets_whatever_it_had_before() {
+        let first = tempfile::tempdir().expect("a folder");
+        let environment = Environment::default();
+        let sealer = Sealer::from_folder(first.path(), &environment).expect("a key is made");
+        let sealed = sealer.seal_secrets("site", &secrets());
+        let needed: BTreeSet<String> = sealed_with(&sealed).into_iter().collect();
+        assert_eq!(needed, BTreeSet::from([sealer.key_id()]));
+        assert_eq!(sealed_with(b""), None);
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path();
+        let open = || Sealer::for_secrets(path, &environment, &needed);
+        let refused = || open().expect_err("it is refused").to_string();
+        let missing = refused();
+        assert!(missing.contains(&sealer.key_id()), "{missing}");
+        assert!(!path.join(KEY_FILE).exists(), "none is made");
+        // Another store was served from here before.
+        let other = Sealer::from_folder(path, &environment).expect("a key is made");
+        let wrong = refused();
+        assert!(wrong.contains(&sealer.key_id()), "{wrong}");
+        assert!(wrong.contains(&other.key_id()), "{wrong}");
+        fs::copy(first.path().join(KEY_FILE), path.join(KEY_FILE)).expect("the right key");
+        let stale = refused();
+        assert!(stale.contains(MARKER_FILE), "{stale}");
+        assert!(stale.contains(&other.key_id()), "{stale}");
+        Sealer::forget_key(path).expect("it is removed");
+        assert!(
+            open()
+                .expect("the right key")
+                .open_secrets("site", &sealed)
+                .is_ok()
+        );
     }
 
     #[test]

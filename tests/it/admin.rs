@@ -18,6 +18,8 @@ leadhost_tests::on_every_store! {
     the_key_that_asks_cannot_revoke_itself,
     the_same_file_applied_again_changes_nothing_and_keeps_ids_and_keys,
     a_dry_run_says_what_would_change_and_changes_nothing,
+    a_connection_that_loses_its_last_sender_check_is_a_warning,
+    a_source_that_the_file_leaves_out_stays_and_is_a_warning,
     a_file_with_problems_is_refused_whole_with_all_of_them,
     a_secret_counts_from_the_apply_that_changed_it,
     a_delivery_is_listed_shown_and_replayed_without_harm,
@@ -179,7 +181,19 @@ async fn a_key_names_exactly_what_its_kind_needs(on: On) {
     check(
         json!({"kind": "workspace", "workspace": "acme", "partner": "crm"}),
         400,
-        "takes no",
+        "A key of kind workspace takes no partner.",
+    )
+    .await;
+    check(
+        json!({"kind": "admin", "workspace": "acme"}),
+        400,
+        "A key of kind admin takes no workspace.",
+    )
+    .await;
+    check(
+        json!({"kind": "workspace", "workspace": "acme", "role": "viewer"}),
+        400,
+        "A key of kind workspace takes no role.",
     )
     .await;
     check(
@@ -248,6 +262,47 @@ async fn a_dry_run_says_what_would_change_and_changes_nothing(on: On) {
     );
     let report = operator.apply(&workspace()).await.expect(200).json();
     assert_eq!(report["partners"].as_object().unwrap().len(), 1);
+}
+
+async fn a_connection_that_loses_its_last_sender_check_is_a_warning(on: On) {
+    let (operator, first) = Operator::with_workspace(on).await;
+    assert_eq!(first["warnings"], json!([]));
+    let mut file = workspace();
+    let form = file["connections"][0].as_object_mut().unwrap();
+    form.remove("secrets");
+    form.remove("checks");
+    for path in ["/apply?dryRun=true", "/apply"] {
+        let report = operator.post(path, &file).await.expect(200).json();
+        let warnings = report["warnings"].as_array().unwrap();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert_eq!(warnings[0]["path"], "connections[0].checks");
+        let message = warnings[0]["message"].as_str().unwrap();
+        assert!(
+            message.contains("connection `form` loses its last sender check")
+                && message.contains("leads from every sender"),
+            "{message}"
+        );
+    }
+    // It is open already.
+    let report = operator.apply(&file).await.expect(200).json();
+    assert_eq!(report["warnings"], json!([]));
+}
+
+async fn a_source_that_the_file_leaves_out_stays_and_is_a_warning(on: On) {
+    let (operator, first) = Operator::with_workspace(on).await;
+    let mut file = workspace();
+    file["connections"] = json!([]);
+    let report = operator.apply(&file).await.expect(200).json();
+    assert_eq!(report["changes"], json!([]));
+    let warnings = report["warnings"].as_array().unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert_eq!(warnings[0]["path"], "connections");
+    let message = warnings[0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("connection `form` is not in this file and stays"),
+        "{message}"
+    );
+    operator.lead(&first, TOKEN, "1").await.expect(200);
 }
 
 async fn a_file_with_problems_is_refused_whole_with_all_of_them(on: On) {

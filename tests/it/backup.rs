@@ -115,6 +115,14 @@ async fn a_copy_never_replaces_a_file_and_says_what_it_cannot_copy() {
     };
     let to = folder.path().join("copy.db").display().to_string();
     assert!(fails(&["backup", &to]).contains("no store"));
+    let nowhere = folder.path().join("nowhere");
+    for to in ["", "copy.db"] {
+        let to = nowhere.join(to).display().to_string();
+        let message = fails(&["backup", &to]);
+        let named = format!("the folder {}", nowhere.display());
+        assert!(message.contains(&named), "{message}");
+        assert!(message.contains("does not exist: create it"), "{message}");
+    }
     let service = Service::start(folder.path(), &[]);
     let said = service.run(&["backup", &to]);
     assert!(said.contains("sealing.key"), "{said}");

@@ -315,7 +315,7 @@ fn products_go_and_unknown_ones_are_named(service: &Service, folder: &Path) {
 #[test]
 fn a_data_folder_that_others_may_use_is_refused() {
     let outer = folder();
-    let data = outer.path().join("data");
+    let data = outer.path().join("lo ose");
     std::fs::create_dir(&data).unwrap();
     for mode in [0o755, 0o770, 0o701] {
         let mut serve = command(&data, &["serve"]);
@@ -323,7 +323,7 @@ fn a_data_folder_that_others_may_use_is_refused() {
         let started = serve.output().unwrap();
         assert_eq!(started.status.code(), Some(1));
         let said = String::from_utf8_lossy(&started.stderr);
-        let mends = format!("chmod 700 {}", data.display());
+        let mends = format!("chmod 700 '{}'", data.display());
         assert!(said.contains(&mends), "{said}");
         assert_eq!(
             std::fs::read_dir(&data).unwrap().count(),
@@ -362,9 +362,16 @@ async fn a_refusal_says_what_to_do(on: On) {
         &["plugin", "activate", file.to_str().unwrap()],
         &["not WebAssembly"],
     );
-    check(&["delivery", "show", "17"], &["no delivery `17`"]);
-    check(&["deal", "show", "17"], &["no deal `17`"]);
-    check(&["deal", "remove", "17", "--yes"], &["no deal `17`"]);
+    check(
+        &["delivery", "show", "17"],
+        &["no delivery `17`", "`leadhost delivery list`"],
+    );
+    let shows = "`leadhost delivery show`";
+    check(&["deal", "show", "17"], &["no deal `17`", shows]);
+    check(&["deal", "remove", "17", "--yes"], &["no deal `17`", shows]);
+    check(&["key", "revoke", "17"], &["`leadhost key list`"]);
+    let of_nobody = ["key", "list", "--workspace", "nope"];
+    check(&of_nobody, &["`leadhost workspace list`"]);
     let nowhere = ["products", "remove", "A", "--workspace", "nope", "--yes"];
     check(&nowhere, &["`leadhost workspace list`"]);
     let whom = [
@@ -382,24 +389,8 @@ async fn a_refusal_says_what_to_do(on: On) {
         &["`leadhost workspace list`"],
     );
     check(
-        &[
-            "owner",
-            "add",
-            "olavo",
-            "--name",
-            "O",
-            "--workspace",
-            "demo",
-        ],
-        &["owners[0].email", "expected an e-mail address"],
-    );
-    check(
         &["instance", "show", "nobody"],
         &["`leadhost instance list`"],
-    );
-    check(
-        &["outbox", "reply", "17", "Oi"],
-        &["neither a message's id nor a phone"],
     );
     check(
         &["outbox", "resolve", "17", "--give-up"],
@@ -407,6 +398,71 @@ async fn a_refusal_says_what_to_do(on: On) {
     );
     std::fs::write(folder.path().join("admin.key"), leadhost_key()).unwrap();
     check(&["status"], &["not valid at this service", "--data-dir"]);
+}
+
+#[test]
+fn a_value_that_the_service_refuses_is_wrong_usage_and_named_as_it_was_typed() {
+    let folder = folder();
+    let _service = demo(&On::Sqlite, folder.path());
+    let check = |arguments: &[&str], part: &str| {
+        let output = leadhost(folder.path(), arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(part), "{arguments:?}: {said}");
+    };
+    let words = |line: &'static str, part: &str| {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        check(&arguments, part);
+    };
+    let no_status = "`--status nosuch` is not a status";
+    words("delivery list --status nosuch", no_status);
+    let no_time = "`--since yesterday` is not a time";
+    words("delivery list --since yesterday", no_time);
+    words("delivery replay --since yesterday", no_time);
+    words("outbox --state nosuch", "`--state nosuch` is not a state");
+    words("outbox status 17 nosuch", "`nosuch` is not a status");
+    words("outbox reply 17 Oi", "neither a message's id nor a phone");
+    words("plugin activate mapping@zz", "too short for a digest");
+    words("etl rebuild --set nosuch", "no metric set `nosuch`");
+    let phone = "contact erase --yes --workspace demo --phone notaphone";
+    words(phone, "`--phone` is not a number");
+    let email = "owner add olavo --name O --workspace demo";
+    words(email, "EMAIL: `olavo`: expected an e-mail address");
+    let no_act = "`--what nosuch` is not an act; there are apply,";
+    words("audit --what nosuch", no_act);
+    words("key create --kind partner", "--workspace <SLUG>");
+    let no_partner = "key create --kind access-token --workspace demo";
+    words(no_partner, "--partner <NAME>");
+    let no_need = "key create --kind admin --workspace demo";
+    words(no_need, "takes no workspace");
+    let mapping = target().join("plugins/converter-mapping.wasm");
+    let mapping = mapping.to_str().unwrap();
+    check(&["plugin", "verify", mapping, "--last", "0"], "`--last 0`");
+    check(
+        &["plugin", "activate", mapping, "--accept", "nosuch"],
+        "`nosuch` cannot be accepted",
+    );
+}
+
+#[test]
+fn a_component_and_a_folder_of_cases_that_are_missing_are_named() {
+    let folder = folder();
+    let component = folder.path().join("a.wasm");
+    let component = component.to_str().unwrap();
+    let golden = folder.path().join("golden");
+    let golden = golden.to_str().unwrap();
+    let pack = || {
+        let arguments = ["plugin", "pack", component, "--golden", golden, "-o", "b"];
+        let output = leadhost(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = pack();
+    assert!(said.contains(&format!("cannot read {component}")), "{said}");
+    assert!(!said.contains("NAME@DIGEST"), "{said}");
+    std::fs::write(component, "any bytes").unwrap();
+    let said = pack();
+    assert!(said.contains(&format!("no folder {golden}")), "{said}");
 }
 
 /// A well-formed admin key that no service has made.
@@ -418,15 +474,69 @@ fn leadhost_key() -> String {
 #[test]
 fn without_a_service_a_command_says_how_to_start_one() {
     let folder = folder();
-    let output = leadhost(folder.path(), &["status"]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("no admin key"), "{said}");
+    let there = ["status", "--admin", "127.0.0.1:1"];
+    let check = |arguments: &[&str], parts: &[&str]| {
+        let output = leadhost(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&output.stderr);
+        for part in parts {
+            assert!(said.contains(part), "{arguments:?}: {said}");
+        }
+    };
+    check(&["status"], &["no service runs on", "leadhost serve"]);
+    check(
+        &there,
+        &["no admin key", "`leadhost serve --new-admin-key`"],
+    );
     std::fs::write(folder.path().join("admin.key"), leadhost_key()).unwrap();
-    let output = leadhost(folder.path(), &["status", "--admin", "127.0.0.1:1"]);
-    assert_eq!(output.status.code(), Some(1));
+    check(&there, &["no service at", "leadhost serve"]);
+}
+
+#[test]
+fn the_key_of_a_folder_is_sent_only_to_the_service_of_that_folder() {
+    let folder = folder();
+    let data = folder.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    std::fs::write(data.join("admin.key"), leadhost_key()).unwrap();
+    // Another program has the address of the configuration.
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    other.set_nonblocking(true).unwrap();
+    let address = other.local_addr().unwrap();
+    let configured = |data: &Path| {
+        let file = folder.path().join("leadhost.toml");
+        let text = format!(
+            "[server]\nadmin_listen = \"{address}\"\n[store]\ndata_dir = {:?}\n",
+            data.display().to_string()
+        );
+        std::fs::write(&file, text).unwrap();
+        file.display().to_string()
+    };
+    let file = configured(&data);
+    for named in [false, true] {
+        let mut command = command(&data, &["status", "--config", &file]);
+        if !named {
+            command.env_remove("LEADHOST_DATA_DIR");
+        }
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&output.stderr);
+        let nowhere = format!("no service runs on {}", data.display());
+        assert!(said.contains(&nowhere), "{said}");
+    }
+    let called = other.accept().map(drop).map_err(|error| error.kind());
+    assert_eq!(called, Err(std::io::ErrorKind::WouldBlock));
+    drop(other);
+
+    // A service elsewhere: no folder is named, and the configured one is not here.
+    let file = configured(&folder.path().join("elsewhere"));
+    let mut remote = command(&data, &["status", "--config", &file]);
+    remote.env_remove("LEADHOST_DATA_DIR");
+    let output = remote
+        .env("LEADHOST_ADMIN_KEY", leadhost_key())
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("leadhost serve"), "{said}");
+    assert!(said.contains(&format!("no service at {address}")), "{said}");
 }
 
 #[test]
@@ -437,22 +547,97 @@ fn wrong_usage_ends_with_two_and_the_defaults_are_printed() {
         &["delivery", "replay"],
         &["outbox", "resolve", "17"],
         &["key", "create", "--kind", "root"],
+        &["key", "create", "--kind", "partner"],
         &["serve", "--set", "nonsense"],
+        &["serve", "--set", "nonsense=1"],
+        &["serve", "--set", "worker.speed=3"],
+        &["serve", "--set", "worker.concurrency=many"],
+        &["serve", "--set", "retention.deliveries_days=0"],
+        &["serve", "--set", "log.filter=leadhost=loud"],
+        &["serve", "--set", "log.format=xml"],
+        &["serve", "--set", "server.public_url=foo"],
+        &["serve", "--set", "server.tls_key=key.pem"],
+        &["serve", "--listen", "8080"],
+        &["serve", "--listen", "nonsense"],
+        &["serve", "--store-url", "mysql://db.example.com/leads"],
+        &["backup", "copy.db", "--store-url", "nonsense"],
+        &["status", "--admin-key", "ak_bad"],
         &["contact", "erase", "--yes", "--workspace", "demo"],
     ] {
         let output = leadhost(folder.path(), arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
+    let made = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(made, 0, "it is refused before anything is made");
     let output = leadhost(folder.path(), &["config"]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("[server]"));
 }
 
 #[test]
+fn a_mistake_in_the_configuration_file_is_a_failure_that_names_file_and_key() {
+    let folder = folder();
+    let file = folder.path().join("leadhost.toml");
+    std::fs::write(&file, "[worker]\nconcurrency = \"many\"\n").unwrap();
+    let file = file.to_str().unwrap();
+    let copy = folder.path().join("copy.db");
+    for arguments in [
+        &["serve", "--config", file][..],
+        &["backup", copy.to_str().unwrap(), "--config", file],
+        &["status", "--config", file],
+    ] {
+        let output = leadhost(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let named = format!(
+            "worker.concurrency in {file} is \"many\": expected a whole number from 0 to 4294967295"
+        );
+        assert!(said.contains(&named), "{said}");
+    }
+}
+
+#[test]
+fn a_command_in_a_message_repeats_the_flags_that_lead_to_the_service() {
+    let folder = folder();
+    let service = Service::start(folder.path(), &[]);
+    let data = folder.path().to_str().unwrap();
+    let given = ["--data-dir", data];
+    let check = |arguments: &[&str], named: &str| {
+        let mut command = command(folder.path(), &[arguments, &given].concat());
+        // A flag that has its value from the environment is not repeated.
+        command.env_remove("LEADHOST_DATA_DIR");
+        let output = command.output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(said.contains(named), "{arguments:?}: {said}");
+    };
+    check(
+        &["status"],
+        &format!("`leadhost plugin activate FILE --data-dir {data}`"),
+    );
+    // The service itself names this one.
+    check(
+        &["outbox", "resolve", "17", "--give-up"],
+        &format!("`leadhost outbox --data-dir {data}`"),
+    );
+    check(
+        &["plugin", "impact", "mapping"],
+        &format!("`leadhost plugin list --data-dir {data}`"),
+    );
+    check(
+        &["status", "--admin", "127.0.0.1:1"],
+        &format!("`leadhost serve --data-dir {data}`"),
+    );
+    let said = service.fail(&["outbox", "resolve", "17", "--give-up"]);
+    assert!(said.contains("`leadhost outbox`"), "{said}");
+}
+
+#[test]
 fn a_folder_is_served_by_one_process_and_with_its_own_sealing_key() {
     const OPENERS: usize = 20;
-    let folder = folder();
-    let first = Service::start(folder.path(), &[]);
-    let second = |part: &str| {
+    let (served, copied) = (folder(), folder());
+    let (folder, copy) = (served.path(), copied.path());
+    let first = demo(&On::Sqlite, folder);
+    let refused = |folder: &Path, part: &str| {
         let arguments = [
             "serve",
             "--listen",
@@ -460,22 +645,51 @@ fn a_folder_is_served_by_one_process_and_with_its_own_sealing_key() {
             "--admin-listen",
             "127.0.0.1:0",
         ];
-        let output = leadhost(folder.path(), &arguments);
+        let output = leadhost(folder, &arguments);
         assert_eq!(output.status.code(), Some(1));
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains(part), "{said}");
     };
     std::thread::scope(|scope| {
         for _ in 0..OPENERS {
-            scope.spawn(|| second("served by another process"));
+            scope.spawn(|| refused(folder, "served by another process"));
         }
     });
     first.run(&["delivery", "list"]);
+    first.run(&["backup", copy.join("leadhost.db").to_str().unwrap()]);
     assert!(first.stop());
     let figure = format!(
         "{OPENERS} processes open a file that one already serves: all {OPENERS} are refused, and that one keeps running"
     );
     figures::tell("second", Some(&On::Sqlite), None, &figure);
-    std::fs::remove_file(folder.path().join("sealing.key")).unwrap();
-    second("restore");
+
+    // The copy alone, in a folder that had no key: none is made.
+    let (key, id) = (copy.join("sealing.key"), copy.join("sealing.id"));
+    refused(copy, "there is no key: restore");
+    assert!(!key.exists() && !id.exists());
+    std::fs::write(&key, format!("{}=", "A".repeat(43))).unwrap();
+    refused(copy, "put the right key there");
+    assert!(!id.exists());
+    // The key of its secrets, beside the note of another store.
+    std::fs::copy(folder.join("sealing.key"), &key).unwrap();
+    std::fs::write(&id, "0123456789abcdef\n").unwrap();
+    refused(copy, "sealing.id names key 0123456789abcdef");
+    std::fs::remove_file(&id).unwrap();
+    assert!(Service::start(copy, &[]).stop());
+
+    std::fs::remove_file(folder.join("sealing.key")).unwrap();
+    refused(folder, "restore");
+    // Without that key for ever, only the operator's word starts it.
+    assert!(Service::start(folder, &["--new-sealing-key"]).stop());
+    assert!(folder.join("sealing.key").exists());
+}
+
+#[test]
+fn a_stop_leaves_the_addresses_that_another_process_wrote() {
+    let folder = folder();
+    let file = folder.path().join("service.json");
+    let service = Service::start(folder.path(), &[]);
+    std::fs::write(&file, "{}").unwrap();
+    assert!(service.stop());
+    assert!(file.exists());
 }

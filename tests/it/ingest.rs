@@ -18,6 +18,7 @@ mod origins;
 mod reload;
 mod replay;
 mod replies;
+mod source_changes;
 
 use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::{Value, json};

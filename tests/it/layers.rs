@@ -95,7 +95,7 @@ const MODULES: [(&str, &[&str]); 18] = [
 ];
 
 /// The parts of the pipeline: each imports only what stands before it.
-const PIPELINE: [&str; 49] = [
+const PIPELINE: [&str; 57] = [
     // State.
     "backoff",
     "connections",
@@ -105,6 +105,12 @@ const PIPELINE: [&str; 49] = [
     "rollup/failures",
     "rollup/zones",
     "rollup/state",
+    "verify/seen",
+    "verify/compare",
+    "rollout/guard",
+    "rollout/state",
+    "source_changes/sketch",
+    "source_changes/state",
     "templates/lists",
     "delivery_turns",
     "waiting_deliveries",
@@ -126,6 +132,8 @@ const PIPELINE: [&str; 49] = [
     "answering",
     "parts",
     "lease",
+    "rollout",
+    "source_changes",
     // Events of deliveries and messages, and operators' actions.
     "fetch",
     "send",

@@ -195,6 +195,19 @@ async fn a_store_moves_only_into_an_empty_database() {
     assert!(message.contains("--from"), "{message}");
     let message = fails(&["migrate", "--from", &from, "--to", &from]);
     assert!(message.contains("--to"), "{message}");
+
+    let other_kind = "mysql://db.example.com/leads";
+    let message = fails(&["migrate", "--from", &from, "--to", other_kind]);
+    let named = format!("`--to {other_kind}` is not a PostgreSQL database");
+    assert!(message.contains(&named), "{message}");
+    let nowhere = "postgres://127.0.0.1:1/leads";
+    let message = fails(&["migrate", "--from", &from, "--to", nowhere]);
+    for named in [
+        nowhere,
+        "the server of --to cannot be reached at 127.0.0.1:1",
+    ] {
+        assert!(message.contains(named), "{message}");
+    }
 }
 
 #[tokio::test]

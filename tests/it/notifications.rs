@@ -109,8 +109,7 @@ impl Bot {
 
     /// Returns the state of the answer's message.
     async fn status(&self, answer: &Answer) -> String {
-        let status = &self.stored(answer).await.metadata["status"];
-        status.as_str().expect("a status").to_owned()
+        self.stored(answer).await.metadata.status
     }
 
     async fn becomes(&self, answer: &Answer, status: &str) {
@@ -141,7 +140,7 @@ impl Bot {
     async fn waits_again(&self, answer: &Answer) {
         until("the message waits again", async || {
             let message = self.stored(answer).await;
-            let waits = message.metadata["status"] == "waiting";
+            let waits = message.metadata.status == "waiting";
             (waits && message.next_attempt_at > Some(self.host.now())).then_some(())
         })
         .await;

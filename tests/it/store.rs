@@ -26,7 +26,9 @@ mod quarantine;
 mod reconversion;
 mod removal;
 mod repeat;
+mod rollouts;
 mod rollup;
+mod sketches;
 mod two_hosts;
 pub(crate) mod world;
 mod writer;
@@ -225,7 +227,19 @@ clauses! {
             a_known_component_is_left_as_it_is,
             an_activation_keeps_what_served_before,
             a_component_that_is_not_stored_cannot_serve,
+            refusals_are_overtaken_by_file_by_plugin_and_by_bytes,
             the_newest_hundred_refusals_are_kept;
+        rollouts:
+            a_rollout_begins_with_a_number_and_a_generation_and_comes_back_as_it_was,
+            a_rollout_is_not_begun_while_one_of_its_name_is_open,
+            a_rollout_that_begins_after_another_forgets_its_reports,
+            a_change_comes_back_with_a_new_generation,
+            a_change_of_an_older_generation_changes_nothing,
+            the_seconds_of_a_step_are_recorded_for_its_generation_only,
+            reports_are_replaced_by_host_and_listed_by_name,
+            of_many_reports_the_newest_are_kept;
+        sketches:
+            a_sketch_replaces_only_the_generation_that_was_read;
         products:
             an_import_creates_changes_and_keeps_products,
             the_last_of_two_products_with_one_id_counts,

@@ -147,6 +147,15 @@ impl Host {
         deployed
     }
 
+    /// Stores a component, and leaves what is active as it is.
+    pub async fn keep_version(&self, wasm: Vec<u8>) -> Digest {
+        self.know_compiled(&wasm);
+        let (pipeline, accept) = (&self.app.pipeline, Accept::default());
+        let kept = deploy::upload(pipeline, wasm, "test", false, &accept).await;
+        self.keep_compiled();
+        kept.expect("the component is stored").record.digest
+    }
+
     /// Applies a workspace file with these connections. A workspace, a partner, an
     /// agent and keys are added.
     pub async fn declare(&self, connections: &str) -> Declared {

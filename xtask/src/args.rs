@@ -50,7 +50,7 @@ impl Args {
             }
             if self.words[at] == name {
                 if at + 1 == self.words.len() {
-                    return Err(Failure::new(format!("{name} needs a value")));
+                    return Err(Failure::usage(format!("{name} needs a value")));
                 }
                 self.words.remove(at);
                 return Ok(Some(self.words.remove(at)));
@@ -74,11 +74,11 @@ impl Args {
     /// Returns the plain words. Refuses remaining flags.
     pub fn words(self) -> Result<Vec<String>, Failure> {
         if let Some(unknown) = self.words.iter().find(|word| word.starts_with('-')) {
-            return Err(Failure::new(format!("unknown flag `{unknown}`"))
+            return Err(Failure::usage(format!("unknown flag `{unknown}`"))
                 .hint("--help lists the flags of this task"));
         }
         if let Some(first) = self.after_dashes.first() {
-            return Err(Failure::new(format!(
+            return Err(Failure::usage(format!(
                 "this task passes no arguments on: remove `-- {first}`"
             )));
         }
@@ -88,7 +88,7 @@ impl Args {
     /// Refuses all remaining arguments.
     pub fn nothing_more(self) -> Result<(), Failure> {
         match self.words()?.first() {
-            Some(word) => Err(Failure::new(format!("unexpected `{word}`"))
+            Some(word) => Err(Failure::usage(format!("unexpected `{word}`"))
                 .hint("--help shows how this task is called")),
             None => Ok(()),
         }

@@ -16,8 +16,8 @@ Measures the service next to a Node peer, and writes bench/results.
     cargo xtask bench [--seconds N] [--rows ROW,..] [--no-install] neighbours
 
     FIGURE         conversion, ingest, ingest-postgres, export, export-peer,
-                   export-stores, swap, swap-fleet, start, memory, messages, search,
-                   deals, analytics, neighbours; default all of them
+                   export-stores, swap, swap-fleet, rollout, start, memory, messages,
+                   search, deals, analytics, neighbours; default all of them
     --seconds N    length of one round of load, default 8
     --rounds N     number of alternating rounds, default 3
     --rows ROW,..  only these rows of `neighbours`; an unknown one lists them all
@@ -33,6 +33,12 @@ const AGAINST_NODE: [&str; 3] = ["ingest", "ingest-postgres", "export-peer"];
 
 /// The figures that need misbehaving guests.
 const BESIDE_GUESTS: [&str; 1] = ["neighbours"];
+
+/// The figures that deploy a wrong version.
+const WITH_BAD_DEPLOY: [&str; 1] = ["rollout"];
+
+/// The versions of the converter of examples/bad-deploy, the right one and the wrong one.
+const BAD_DEPLOY: [&str; 2] = ["1.0.0", "1.1.0"];
 
 /// The figures that need a PostgreSQL server.
 const ON_POSTGRES: [&str; 5] = [
@@ -90,6 +96,12 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
                 Ok(Some(left_out)) => eprintln!("{:>12} {left_out}", "left out"),
                 Err(failure) => eprintln!("{:>12} {failure}", "left out"),
             }
+        }
+    }
+    if some_of(&WITH_BAD_DEPLOY) {
+        for version in BAD_DEPLOY {
+            let file = plugins::guests_folder().join(format!("portal-{version}.wasm"));
+            plugins::build_bad_deploy(version, &file, install)?;
         }
     }
     let built = repository::target().join("release");

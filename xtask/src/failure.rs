@@ -6,16 +6,32 @@ use std::fmt;
 /// Why a task stopped, for a person to read.
 #[derive(Debug)]
 pub struct Failure {
+    code: u8,
     what: String,
     hint: Option<String>,
 }
 
 impl Failure {
+    /// Returns a failure with the exit code 1.
     pub fn new(what: impl Into<String>) -> Self {
         Self {
+            code: 1,
             what: what.into(),
             hint: None,
         }
+    }
+
+    /// Returns a failure with the exit code of wrong usage, 2.
+    pub fn usage(what: impl Into<String>) -> Self {
+        Self {
+            code: 2,
+            ..Self::new(what)
+        }
+    }
+
+    /// Returns the exit code of the process.
+    pub fn code(&self) -> u8 {
+        self.code
     }
 
     /// Adds a hint about what to do.

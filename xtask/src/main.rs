@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 mod api;
 mod args;
+mod bad_deploy;
 mod bench;
 mod browser;
 mod ci;
@@ -49,18 +50,19 @@ The tasks of this repository.
     cargo xtask <task> [arguments]
 
 Tasks:
-    run       builds everything and starts the service with a demo workspace
-    fleet     starts two hosts on one PostgreSQL database behind a load balancer
-    test      builds plugins and test guests, then runs all tests
-    fuzz      feeds random inputs to the parsers, for as long as you set
-    ci        runs format, lints, contract, documentation, tests: what a merge needs
-    plugins   builds the plugins as components into target/plugins
-    guests    builds the JavaScript and Python examples into target/guests
-    wit       checks or writes the contract as one file
-    openapi   checks or writes the OpenAPI document
-    bench     measures the service next to a Node peer
-    faults    injects faults into the service, and writes docs/reliability.md
-    double    starts a double of a provider or a lead source on the loopback interface
+    run         builds everything and starts the service with a demo workspace
+    fleet       starts two hosts on one PostgreSQL database behind a load balancer
+    bad-deploy  deploys a wrong converter, has it stopped, and repairs what it did
+    test        builds plugins and test guests, then runs all tests
+    fuzz        feeds random inputs to the parsers, for as long as you set
+    ci          runs format, lints, contract, documentation, tests: what a merge needs
+    plugins     builds the plugins as components into target/plugins
+    guests      builds the JavaScript and Python examples into target/guests
+    wit         checks or writes the contract as one file
+    openapi     checks or writes the OpenAPI document
+    bench       measures the service next to a Node peer
+    faults      injects faults into the service, and writes docs/reliability.md
+    double      starts a double of a provider or a lead source on the loopback interface
 
     Run cargo xtask <task> --help for more.
 ";
@@ -75,7 +77,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("\nxtask {task}: {failure}");
-            ExitCode::FAILURE
+            ExitCode::from(failure.code())
         }
     }
 }
@@ -86,6 +88,7 @@ fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
     let (help, run): (&str, Task) = match task {
         "run" => (run::HELP, run::run),
         "fleet" => (fleet::HELP, fleet::run),
+        "bad-deploy" => (bad_deploy::HELP, bad_deploy::run),
         "test" => (test::HELP, test::run),
         "fuzz" => (fuzz::HELP, fuzz::run),
         "ci" => (ci::HELP, ci::run),
@@ -101,7 +104,7 @@ fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
             return Ok(());
         }
         other => {
-            return Err(Failure::new(format!("there is no task `{other}`"))
+            return Err(Failure::usage(format!("there is no task `{other}`"))
                 .hint("cargo xtask --help lists them"));
         }
     };
@@ -111,4 +114,21 @@ fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
         return Ok(());
     }
     run(args)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_usage_has_a_code_of_its_own() {
+        let check = |task: &str, words: &[&str]| {
+            let words = words.iter().map(|word| (*word).to_owned()).collect();
+            let failure = dispatch(task, words).expect_err("it is refused");
+            assert_eq!(failure.code(), 2, "{failure}");
+        };
+        check("nosuch", &[]);
+        check("double", &["nosuch"]);
+        assert_eq!(Failure::new("it failed").code(), 1);
+    }
 }

@@ -59,7 +59,7 @@ pub fn build_all(install: Install) -> Result<(), Failure> {
 /// Builds the misbehaving test guests into target/guests.
 pub fn build_test_guests(install: Install) -> Result<(), Failure> {
     let guests = repository::packages_below(&["tests/guests"])?;
-    let modules = compile(&guests, "plugin", install)?;
+    let modules = compile(&guests, "plugin", install, &[])?;
     for guest in &guests {
         let component = component::encode(&modules[&guest.name], &guest.name)?;
         let path = guests_folder().join(format!("{}.wasm", guest.name));
@@ -104,27 +104,44 @@ fn plugins() -> Result<Vec<Package>, Failure> {
 }
 
 fn build(plugins: &[Package], profile: &str, install: Install) -> Result<(), Failure> {
-    let modules = compile(plugins, profile, install)?;
+    let modules = compile(plugins, profile, install, &[])?;
     for plugin in plugins {
-        let bytes = component::encode(&modules[&plugin.name], &plugin.name)?;
-        component::refuse_imports(&bytes, &plugin.name)?;
-        let golden = match plugin.metadata["golden"].as_str() {
-            Some(folder) => plugin.folder.join(folder),
-            None => plugin.folder.join("golden"),
-        };
-        // A plugin without cases does not build, so that none is forgotten.
-        let bytes = component::add_golden(&bytes, &golden)?;
         let path = repository::target()
             .join("plugins")
             .join(format!("{}.wasm", plugin.name));
-        let wrote = repository::write_if_changed(&path, &bytes)?;
-        let state = if wrote { "built" } else { "unchanged" };
-        eprintln!(
-            "{state:>12} {} ({} KiB)",
-            path.display(),
-            bytes.len() / 1024
-        );
+        write(plugin, &modules[&plugin.name], &path)?;
     }
+    Ok(())
+}
+
+/// Builds one version of the converter of examples/bad-deploy into a file. Cargo knows that the
+/// source reads the variable, and compiles it again for another value.
+pub fn build_bad_deploy(version: &str, path: &Path, install: Install) -> Result<(), Failure> {
+    let packages = repository::packages_below(&["examples/bad-deploy"])?;
+    let variables = [("BAD_DEPLOY_VERSION", version)];
+    let modules = compile(&packages, "plugin", install, &variables)?;
+    packages
+        .iter()
+        .try_for_each(|package| write(package, &modules[&package.name], path))
+}
+
+/// Writes the component of a plugin, with its golden cases.
+fn write(plugin: &Package, module: &[u8], path: &Path) -> Result<(), Failure> {
+    let bytes = component::encode(module, &plugin.name)?;
+    component::refuse_imports(&bytes, &plugin.name)?;
+    let golden = match plugin.metadata["golden"].as_str() {
+        Some(folder) => plugin.folder.join(folder),
+        None => plugin.folder.join("golden"),
+    };
+    // A plugin without cases does not build, so that none is forgotten.
+    let bytes = component::add_golden(&bytes, &golden)?;
+    let wrote = repository::write_if_changed(path, &bytes)?;
+    let state = if wrote { "built" } else { "unchanged" };
+    eprintln!(
+        "{state:>12} {} ({} KiB)",
+        path.display(),
+        bytes.len() / 1024
+    );
     Ok(())
 }
 
@@ -155,11 +172,13 @@ fn built_version(package: &Package) -> PathBuf {
         .join(&package.name)
 }
 
-/// Compiles the packages. Returns the bytes of each core module by package.
+/// Compiles the packages, with variables that their sources read. Returns the bytes of each core
+/// module by package.
 fn compile(
     packages: &[Package],
     profile: &str,
     install: Install,
+    variables: &[(&str, &str)],
 ) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
     if packages.is_empty() {
         return Ok(BTreeMap::new());
@@ -176,6 +195,7 @@ fn compile(
         packages.len()
     );
     let output = command
+        .envs(variables.iter().copied())
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()

@@ -68,6 +68,11 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 pub fn build(install: Install, profile: &str) -> Result<PathBuf, Failure> {
     eprintln!("Building the converters and the service; the first build takes several minutes.");
     plugins::build_all(install)?;
+    build_program(profile)
+}
+
+/// Builds the service alone. Returns its program.
+pub fn build_program(profile: &str) -> Result<PathBuf, Failure> {
     process::run(repository::cargo().args([
         "build",
         "--profile",

@@ -9,11 +9,12 @@ use crate::failure::Failure;
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::repository;
-use crate::{api, clients, deploy, guests, plugins, process};
+use crate::{api, bad_deploy, clients, deploy, guests, plugins, process};
 
 pub const HELP: &str = "\
-Builds the plugins and the test guests, then runs all tests of the workspace. If systemd
-is installed, it first verifies the unit of examples/deploy.
+Builds the plugins and the test guests, then runs all tests of the workspace, and the
+scenario of `cargo xtask bad-deploy` on both stores. If systemd is installed, it first
+verifies the unit of examples/deploy.
 
     cargo xtask test [--guests] [--nightly] [--no-install] [-- ARGUMENTS]
     cargo xtask test [--api] [--browser] [--clients] [--image] [--no-install]
@@ -23,7 +24,7 @@ is installed, it first verifies the unit of examples/deploy.
                    thousand power cuts, and a million row changes while export clients
                    read, on each store
     --api          instead of the tests: schemathesis, and a client that a generator makes
-                   from the document, against the built service (needs Python)
+                   from the document, against the built service (needs Python and Node)
     --browser      instead, or with --api: the page /docs in a Chromium without a network
     --clients      instead, or with these: Airbyte, dlt, Singer and Meltano pull from the built
                    service, on SQLite and PostgreSQL, as in examples/clients (needs Python)
@@ -128,16 +129,21 @@ pub fn test(install: Install, scope: Scope, arguments: &[String]) -> Result<(), 
     if without_postgres.is_none() {
         command.env("LEADHOST_REQUIRE_POSTGRES", "1");
     }
+    let has_postgres = without_postgres.is_none();
     left_out.extend(without_postgres);
     left_out.extend(without_systemd);
     if !arguments.is_empty() {
         command.arg("--").args(arguments);
     }
-    let outcome = process::run(&mut command);
+    let mut outcome = process::run(&mut command);
     postgres::sweep();
+    // With arguments, only some tests are wanted.
+    if outcome.is_ok() && arguments.is_empty() {
+        outcome = bad_deploy::test(install, has_postgres);
+    }
 
     for sentence in &left_out {
         eprintln!("LEFT OUT: {sentence}");
     }
-    outcome.map_err(|failure| failure.hint("the failed tests are listed above"))
+    outcome.map_err(|failure| failure.hint("what failed is listed above"))
 }

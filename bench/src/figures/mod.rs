@@ -11,6 +11,7 @@ pub mod ingest_postgres;
 pub mod memory;
 pub mod messages;
 pub mod neighbours;
+pub mod rollout;
 pub mod search;
 pub mod start;
 pub mod swap;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::domain::connection::{AllowedHost, Greeting, Pause};
+use crate::domain::connection::{AllowedHost, Greeting, Pause, SourceChange};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::{AgentId, ConnectionId};
 use crate::domain::word::words;
@@ -44,6 +44,8 @@ pub struct ConnectionView {
     pub paused: Option<Pause>,
     /// Whether senders have to authenticate.
     pub senders: Senders,
+    /// How its deliveries differ from what was usual. Null while they are as usual.
+    pub source_change: Option<SourceChange>,
 }
 
 /// The template message that a new lead gets.

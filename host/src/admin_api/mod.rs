@@ -17,5 +17,6 @@ pub mod instances;
 pub mod keys;
 pub mod outbox;
 pub mod plugins;
+pub mod rollouts;
 pub mod status;
 pub mod workspaces;

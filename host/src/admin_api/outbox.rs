@@ -86,7 +86,7 @@ pub struct Played {
     pub items: Vec<ItemView>,
 }
 
-/// The decision about a message whose outcome is unknown.
+/// The decision about a message that waits or whose outcome is unknown.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResolveRequest {

@@ -16,7 +16,7 @@ use crate::domain::word::words;
 pub struct Plugins {
     /// By name.
     pub plugins: Vec<PluginView>,
-    /// Files of the inbox that were refused, the latest first.
+    /// Files of the inbox that were refused and not overtaken since, the latest first.
     pub refusals: Vec<RefusalView>,
     /// The hosts that share the store.
     pub hosts: Vec<HostView>,

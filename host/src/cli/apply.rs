@@ -8,6 +8,7 @@ use hyper::StatusCode;
 use serde::Deserialize as _;
 
 use super::client::{Refusal, ServiceAddress};
+use super::command::ServiceFlags;
 use super::failure::Failure;
 use super::output::{complain, say};
 use super::table::{list, optional, safe, table};
@@ -38,7 +39,7 @@ impl Apply {
         let path = format!("/admin/v1/apply?dryRun={}", self.dry_run);
         let answer = client.try_post(&path, &file).await?;
         let report = answer.map_err(|refusal| explain(&self.file, refusal))?;
-        client.print(&report, show);
+        client.print(&report, |report| show(report, client.flags()));
         Ok(())
     }
 }
@@ -57,7 +58,8 @@ fn explain(file: &Path, refusal: Refusal) -> Failure {
         .iter()
         .map(|problem| {
             let path = optional(problem.path.as_ref());
-            format!("{}: {}", safe(&path), safe(&problem.message))
+            let message = refusal.flags.complete(&problem.message);
+            format!("{}: {}", safe(&path), safe(&message))
         })
         .collect();
     let file = file.display();
@@ -65,7 +67,7 @@ fn explain(file: &Path, refusal: Refusal) -> Failure {
         .hint("nothing was changed; correct the file and apply it again")
 }
 
-fn show(report: &ApplyReport) {
+fn show(report: &ApplyReport, flags: &ServiceFlags) {
     let changes: Vec<Vec<String>> = report
         .changes
         .iter()
@@ -118,7 +120,7 @@ fn show(report: &ApplyReport) {
         complain(&safe(&format!(
             "warning: {}: {}",
             optional(warning.path.as_ref()),
-            warning.message
+            flags.complete(&warning.message)
         )));
     }
 }

@@ -47,9 +47,11 @@ impl Backup {
     /// [`Failure`] if the configuration cannot be read, the store is a PostgreSQL database, or
     /// the copy cannot be made or checked.
     pub async fn run(self) -> Result<(), Failure> {
-        let config = self.configuration()?;
+        let overrides = self.overrides();
+        let file = self.config.as_deref();
+        let config = Config::load(file, &overrides)?;
         let location = Location::from_config(&config.store)
-            .map_err(|error| Failure::new(error.to_string()))?;
+            .map_err(|error| Failure::of_key("store.url", &overrides, file, &error))?;
         let file = match location {
             Location::File(file) => file,
             Location::Postgres { url, .. } => {
@@ -59,7 +61,7 @@ impl Backup {
                 .hint("use the tools of PostgreSQL: pg_dump, or a base backup with its log; the section Back up and restore of docs/operators.md says as which user"));
             }
         };
-        let to = self.name();
+        let to = self.name()?;
         // The copy contains leads, so only its owner may read it.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         let started = Instant::now();
@@ -108,13 +110,14 @@ impl Backup {
             key.words()
         ));
         say(&format!(
-            "\nTo restore: stop the service, move {file}, {file}-wal and {file}-shm away, put the copy there as {file}, and start the service.",
+            "\nTo restore: stop the service, move {file} away, and {file}-wal and {file}-shm if they are there, put the copy there as {file}, and start the service.",
             file = file.display()
         ));
         Ok(())
     }
 
-    fn configuration(&self) -> Result<Config, Failure> {
+    /// Returns the keys of the configuration that the command line sets.
+    fn overrides(&self) -> Vec<(String, String)> {
         let mut overrides = Vec::new();
         for (key, value) in [
             ("store.data_dir", &self.data_dir),
@@ -124,13 +127,23 @@ impl Backup {
                 overrides.push((key.to_owned(), value.clone()));
             }
         }
-        Config::load(self.config.as_deref(), &overrides)
-            .map_err(|error| Failure::new(error.to_string()))
+        overrides
     }
 
-    fn name(&self) -> PathBuf {
+    /// Returns the path of the copy. Its folder is never created.
+    fn name(&self) -> Result<PathBuf, Failure> {
         if !self.to.is_dir() {
-            return self.to.clone();
+            let is_folder = self.to.as_os_str().as_encoded_bytes().ends_with(b"/");
+            let folder = match is_folder {
+                true => Some(self.to.as_path()),
+                false => self.to.parent().filter(|path| !path.as_os_str().is_empty()),
+            };
+            return match folder {
+                Some(folder) if matches!(folder.try_exists(), Ok(false)) => Err(Failure::new(
+                    format!("the folder {} does not exist: create it", folder.display()),
+                )),
+                _ => Ok(self.to.clone()),
+            };
         }
         let now: String = SystemClock
             .now()
@@ -139,7 +152,7 @@ impl Backup {
             .take_while(|&character| character != '.')
             .filter(|character| !matches!(character, '-' | ':'))
             .collect();
-        self.to.join(format!("leadhost-{now}Z.db"))
+        Ok(self.to.join(format!("leadhost-{now}Z.db")))
     }
 }
 
@@ -179,7 +192,7 @@ fn one_of(kind: &str) -> String {
 fn size(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
     match bytes {
-        0..1_000_000 => format!("{bytes} bytes"),
+        0..1_000_000 => count(bytes, "byte", "bytes"),
         _ => format!("{:.1} MB", bytes as f64 / 1e6),
     }
 }

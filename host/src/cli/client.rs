@@ -18,6 +18,7 @@ use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
+use super::command::{ServiceFlags, is_from_environment};
 use super::failure::Failure;
 use super::output::say_json;
 use super::table::safe;
@@ -69,6 +70,7 @@ pub struct Client {
     address: String,
     key: PlainKey,
     json: bool,
+    flags: ServiceFlags,
 }
 
 /// Runs an asynchronous command on the current thread.
@@ -91,23 +93,73 @@ impl ServiceAddress {
     /// # Errors
     ///
     /// [`Failure`] if the configuration cannot be read, the address is not a plain HTTP
-    /// address, or no admin key is found.
+    /// address, no service runs on the data folder, or no admin key is found.
     pub fn client(&self) -> Result<Client, Failure> {
-        let config = Config::load(self.config.as_deref(), &[])
-            .map_err(|error| Failure::new(error.to_string()))?;
+        let config = Config::load(self.config.as_deref(), &[])?;
         let folder = self
             .data_dir
             .clone()
             .unwrap_or_else(|| config.store.data_dir.clone());
+        // Wrong usage comes first, whether a service runs or not.
+        let given = self.admin_key.as_deref().map(given_key).transpose()?;
         let address = match &self.admin {
             Some(address) => plain_address(address)?,
-            None => said_address(&folder).unwrap_or_else(|| config.server.admin_listen.clone()),
+            None => self
+                .said_address(&folder)?
+                .unwrap_or_else(|| config.server.admin_listen.clone()),
         };
         Ok(Client {
             address,
-            key: find_key(self.admin_key.as_deref(), &folder)?,
+            key: match given {
+                Some(key) => key,
+                None => key_in(&folder, &self.flags())?,
+            },
             json: self.json,
+            flags: self.flags(),
         })
+    }
+
+    /// Returns the address that the service of this folder has written, or `None` if nobody named
+    /// a folder and the default one is not on this machine. The key of a folder without a service
+    /// is sent nowhere: at the default address may be another service.
+    fn said_address(&self, folder: &Path) -> Result<Option<String>, Failure> {
+        let path = folder.join(ADDRESSES_FILE);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Failure::new(format!(
+                    "cannot read {}: {error}",
+                    path.display()
+                )));
+            }
+            Err(_) if self.data_dir.is_none() && !folder.exists() => return Ok(None),
+            Err(_) => {
+                return Err(
+                    Failure::new(format!("no service runs on {}", folder.display())).hint(format!(
+                        "start it with `{}`, or pass its address with --admin",
+                        self.flags().command("serve")
+                    )),
+                );
+            }
+        };
+        let said: Option<Value> = serde_json::from_str(&text).ok();
+        let address = said.as_ref().and_then(|said| said.get("admin")?.as_str());
+        match address {
+            Some(address) => Ok(Some(address.to_owned())),
+            None => Err(Failure::new(format!(
+                "{} names no address of the admin API",
+                path.display()
+            ))),
+        }
+    }
+
+    /// Returns the flags with which a command reaches the same service.
+    pub fn flags(&self) -> ServiceFlags {
+        ServiceFlags::new(
+            self.data_dir.as_deref(),
+            self.config.as_deref(),
+            self.admin.as_deref(),
+        )
     }
 }
 
@@ -124,37 +176,33 @@ fn plain_address(text: &str) -> Result<String, Failure> {
     Ok(address.to_owned())
 }
 
-fn said_address(folder: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(folder.join(ADDRESSES_FILE)).ok()?;
-    let said: Value = serde_json::from_str(&text).ok()?;
-    said.get("admin")?.as_str().map(str::to_owned)
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "only to name the origin of a key that the command line has already read"
-)]
-fn find_key(given: Option<&str>, folder: &Path) -> Result<PlainKey, Failure> {
-    let path = folder.join(KEY_FILE);
-    let (text, origin) = match given {
-        Some(text) => {
-            let is_set = std::env::var(KEY_VARIABLE).is_ok_and(|set| set == text);
-            let origin = if is_set { KEY_VARIABLE } else { "--admin-key" };
-            (text.to_owned(), origin.to_owned())
-        }
-        None => {
-            let text = std::fs::read_to_string(&path).map_err(|error| {
-                Failure::new(format!(
-                    "no admin key: cannot read {}: {error}",
-                    path.display()
-                ))
-                .hint("pass the service's data folder with --data-dir, or set LEADHOST_ADMIN_KEY")
-            })?;
-            (text, path.display().to_string())
-        }
+fn given_key(text: &str) -> Result<PlainKey, Failure> {
+    let origin = match is_from_environment(KEY_VARIABLE, text) {
+        true => KEY_VARIABLE,
+        false => "--admin-key",
     };
     PlainKey::parse_as(KeyKind::Admin, text.trim())
-        .map_err(|why| Failure::new(format!("the value of {origin} is not an admin key: {why}")))
+        .map_err(|why| Failure::usage(format!("the value of {origin} is not an admin key: {why}")))
+}
+
+fn key_in(folder: &Path, flags: &ServiceFlags) -> Result<PlainKey, Failure> {
+    let path = folder.join(KEY_FILE);
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        Failure::new(format!(
+            "no admin key: cannot read {}: {error}",
+            path.display()
+        ))
+        .hint(format!(
+            "pass the service's data folder with --data-dir, or set LEADHOST_ADMIN_KEY; if the key is lost, or the folder was restored without it, start the service once with `{}`",
+            flags.command("serve --new-admin-key")
+        ))
+    })?;
+    PlainKey::parse_as(KeyKind::Admin, text.trim()).map_err(|why| {
+        Failure::new(format!(
+            "the value of {} is not an admin key: {why}",
+            path.display()
+        ))
+    })
 }
 
 /// A successful answer of the service.
@@ -193,6 +241,8 @@ pub struct Refusal {
     pub status: StatusCode,
     pub message: String,
     pub body: Value,
+    /// For the commands that the service names.
+    pub flags: ServiceFlags,
 }
 
 impl From<Refusal> for Failure {
@@ -200,7 +250,13 @@ impl From<Refusal> for Failure {
         // A 404 of the admin API names what it did not find; a generic one comes from elsewhere.
         let is_elsewhere = refusal.status == StatusCode::NOT_FOUND
             && [NOTHING, "Not Found"].contains(&refusal.message.as_str());
-        let failure = Self::new(safe(&refusal.message));
+        // It refuses a value that the person typed: commands compose the rest of a request.
+        let is_usage =
+            refusal.status == StatusCode::BAD_REQUEST && refusal.body.get("error").is_some();
+        let failure = match is_usage {
+            true => Self::usage(safe(&refusal.flags.complete(&as_typed(&refusal.message)))),
+            false => Self::new(safe(&refusal.flags.complete(&refusal.message))),
+        };
         if is_elsewhere {
             return failure.hint(
                 "this may not be the address of the admin API: pass --admin the address that `leadhost serve` logs as admin, not that of the gateway",
@@ -215,10 +271,46 @@ impl From<Refusal> for Failure {
     }
 }
 
+/// Parameters of the API that a refusal may name, and what a person types for them.
+const TYPED: [(&str, &str); 16] = [
+    ("act", "--what"),
+    ("before", "--before"),
+    ("email", "--email"),
+    ("id", "ID"),
+    ("instance", "--instance"),
+    ("last", "--last"),
+    ("phone", "--phone"),
+    ("seconds", "--seconds"),
+    ("since", "--since"),
+    ("state", "--state"),
+    ("status", "--status"),
+    ("steps", "--steps"),
+    ("text", "TEXT"),
+    ("until", "--until"),
+    ("version", "--version"),
+    ("workspace", "--workspace"),
+];
+
+/// Replaces the API's parameters by what a person types: `since=yesterday` by `--since yesterday`.
+fn as_typed(message: &str) -> String {
+    let mut typed = message.to_owned();
+    for (name, word) in TYPED {
+        typed = typed
+            .replace(&format!("`{name}`"), &format!("`{word}`"))
+            .replace(&format!("`{name}="), &format!("`{word} "));
+    }
+    typed
+}
+
 impl Client {
     /// Returns whether the command prints JSON.
     pub fn json(&self) -> bool {
         self.json
+    }
+
+    /// Returns the flags with which a command reaches the same service.
+    pub fn flags(&self) -> &ServiceFlags {
+        &self.flags
     }
 
     /// Prints the answer as JSON with `--json`, otherwise through `show`.
@@ -271,20 +363,35 @@ impl Client {
             .await
     }
 
-    /// Replaces a resource with a JSON body.
+    /// Changes a resource with a JSON body.
     ///
     /// # Errors
     ///
     /// [`Failure`] if the service cannot be reached, does not answer in time, or refuses the
     /// request.
-    pub async fn put<T: DeserializeOwned>(
+    pub async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &impl Serialize,
     ) -> Result<Answer<T>, Failure> {
-        self.ask(Method::PUT, path, "application/json", written(body)?)
+        self.ask(Method::PATCH, path, "application/json", written(body)?)
             .await?
             .map_err(Failure::from)
+    }
+
+    /// Replaces a resource with a JSON body. Returns the service's refusal to the caller.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the service cannot be reached or does not answer in time. The inner
+    /// result has the service's refusal.
+    pub async fn try_put<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Result<Answer<T>, Refusal>, Failure> {
+        self.ask(Method::PUT, path, "application/json", written(body)?)
+            .await
     }
 
     /// Sends a component file.
@@ -361,7 +468,10 @@ impl Client {
                     self.address,
                     PATIENCE.as_secs()
                 ))
-                .hint("its log shows what it is doing; `leadhost status` shows its backlog")
+                .hint(format!(
+                    "its log shows what it is doing; `{}` shows its backlog",
+                    self.flags.command("status")
+                ))
             })?
     }
 
@@ -385,9 +495,10 @@ impl Client {
             .hint("it may be restarting: retry, or look at its log")
         };
         let stream = TcpStream::connect(&self.address).await.map_err(|error| {
-            Failure::new(format!("no service at {}: {error}", self.address)).hint(
-                "start it with `leadhost serve`; if it runs elsewhere, pass its data folder with --data-dir or its address with --admin",
-            )
+            Failure::new(format!("no service at {}: {error}", self.address)).hint(format!(
+                "start it with `{}`; if it runs elsewhere, pass its data folder with --data-dir or its address with --admin",
+                self.flags.command("serve")
+            ))
         })?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
@@ -416,7 +527,7 @@ impl Client {
         if status.is_success() {
             let content = T::deserialize(&body).map_err(|error| {
                 Failure::new(format!(
-                    "the service at {} answered what this command does not understand: {error}",
+                    "the service at {} sent an answer that this command cannot read: {error}",
                     self.address
                 ))
                 .hint("use the `leadhost` program of the service's version")
@@ -434,6 +545,7 @@ impl Client {
             status,
             message,
             body,
+            flags: self.flags.clone(),
         }))
     }
 }
@@ -477,6 +589,43 @@ mod tests {
             "127.0.0.1:1"
         );
         assert!(plain_address("127.0.0.1:1/admin").is_err());
+    }
+
+    #[test]
+    fn a_refusal_names_what_was_typed() {
+        let check = |message: &str, expect: &str| assert_eq!(as_typed(message), expect);
+        check(
+            "`since=2 days ago` is not a time.",
+            "`--since 2 days ago` is not a time.",
+        );
+        check(
+            "Name the person by one of `id`, `phone` and `email`.",
+            "Name the person by one of `ID`, `--phone` and `--email`.",
+        );
+        check("`act=x` is not an act.", "`--what x` is not an act.");
+        check("`a=b` is too short.", "`a=b` is too short.");
+        check("`status.wasm` and status", "`status.wasm` and status");
+    }
+
+    #[test]
+    fn only_a_refused_value_is_wrong_usage() {
+        let code = |status: StatusCode, body: Value| {
+            let refusal = Refusal {
+                status,
+                message: "refused".to_owned(),
+                body,
+                flags: ServiceFlags::default(),
+            };
+            Failure::from(refusal).code()
+        };
+        let body = serde_json::json!({"error": "refused"});
+        assert_eq!(code(StatusCode::BAD_REQUEST, body.clone()), 2);
+        for status in [404, 409, 422, 503] {
+            let status = StatusCode::from_u16(status).expect("a status");
+            assert_eq!(code(status, body.clone()), 1, "{status}");
+        }
+        // Another program answers at the address.
+        assert_eq!(code(StatusCode::BAD_REQUEST, Value::Null), 1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::admin_api::connections::{
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
-use crate::cli::table::{list, table};
+use crate::cli::table::{list, optional, table};
 
 #[derive(Subcommand)]
 pub enum Connection {
@@ -74,6 +74,7 @@ fn show(answer: &Connections) {
                 list(&connection.bound.secrets),
                 senders(connection),
                 state,
+                changed(connection),
             ]
         })
         .collect();
@@ -86,9 +87,16 @@ fn show(answer: &Connections) {
             "SECRETS",
             "SENDERS",
             "FETCHES",
+            "CHANGED",
         ],
         &rows,
     ));
+}
+
+/// Returns what is unusual about its deliveries.
+fn changed(connection: &ConnectionView) -> String {
+    let change = connection.source_change.as_ref();
+    optional(change.map(|one| format!("{} ({} -> {})", one.what, one.before, one.after)))
 }
 
 /// Returns who may send, and the secrets that the plugin's replies may contain.

@@ -1,6 +1,9 @@
 //! The failure of a command: a message, a hint and an exit code.
 
 use std::fmt;
+use std::path::Path;
+
+use crate::config::ConfigError;
 
 #[derive(Debug)]
 pub struct Failure {
@@ -27,6 +30,23 @@ impl Failure {
         }
     }
 
+    /// Returns the failure of a key of the configuration: wrong usage if the command line set it,
+    /// otherwise a mistake in the file.
+    pub fn of_key(
+        key: &str,
+        overrides: &[(String, String)],
+        file: Option<&Path>,
+        error: &dyn fmt::Display,
+    ) -> Self {
+        if overrides.iter().any(|(given, _)| given == key) {
+            return Self::usage(error.to_string());
+        }
+        match file {
+            Some(path) => Self::new(format!("{}: {error}", path.display())),
+            None => Self::new(error.to_string()),
+        }
+    }
+
     /// Sets the exit code, for callers that distinguish failures by it.
     #[must_use]
     pub fn with_code(mut self, code: u8) -> Self {
@@ -41,9 +61,32 @@ impl Failure {
         self
     }
 
+    /// Adds to the hint, or gives one.
+    #[must_use]
+    pub fn also(mut self, hint: &str) -> Self {
+        self.hint = Some(match self.hint {
+            Some(first) => format!("{first}; {hint}"),
+            None => hint.to_owned(),
+        });
+        self
+    }
+
     /// Returns the exit code of the process.
     pub fn code(&self) -> u8 {
         self.code
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let failure = match error.is_usage() {
+            true => Self::usage(error.to_string()),
+            false => Self::new(error.to_string()),
+        };
+        match error {
+            ConfigError::Refused { .. } => failure.hint("`leadhost config` prints every key"),
+            ConfigError::Read { .. } | ConfigError::Toml { .. } => failure,
+        }
     }
 }
 

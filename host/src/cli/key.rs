@@ -35,16 +35,26 @@ impl Key {
     }
 }
 
+/// The kinds of keys that belong to a workspace.
+const OF_A_WORKSPACE: [(&str, &str); 3] = [
+    ("kind", "partner"),
+    ("kind", "workspace"),
+    ("kind", "access-token"),
+];
+
+/// The kinds of keys that belong to a partner of the workspace.
+const OF_A_PARTNER: [(&str, &str); 2] = [("kind", "partner"), ("kind", "access-token")];
+
 #[derive(Args)]
 pub struct Create {
     /// Which API the key opens: the gateway, the data API, deal log and desk, or the admin API
     #[arg(long)]
     kind: Kind,
     /// The workspace's slug; for all kinds except admin
-    #[arg(long, value_name = "SLUG")]
+    #[arg(long, value_name = "SLUG", required_if_eq_any = OF_A_WORKSPACE)]
     workspace: Option<String>,
     /// The partner's name; for partner keys and access tokens
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", required_if_eq_any = OF_A_PARTNER)]
     partner: Option<String>,
     /// What an admin key may do [default: admin]
     #[arg(long)]

@@ -53,10 +53,7 @@ impl Migrate {
     pub async fn run(self) -> Result<(), Failure> {
         let from = self.file()?;
         let to = StoreUrl::new(self.to.clone());
-        if !matches!(
-            Location::parse(&to, 1).map_err(|error| Failure::usage(error.to_string()))?,
-            Location::Postgres { .. }
-        ) {
+        if !matches!(Location::parse(&to, 1), Ok(Location::Postgres { .. })) {
             return Err(Failure::usage(format!(
                 "`--to {to}` is not a PostgreSQL database: expected postgres://user@host/database"
             )));
@@ -76,7 +73,7 @@ impl Migrate {
         let mut shown = Shown::begin(self.json);
         let moved = moving::run(&order, &SystemClock, &mut |step| shown.show(&step)).await;
         drop(shown);
-        let moved = moved.map_err(|error| failed(&error))?;
+        let moved = moved.map_err(|error| failed(&from, &to, &error))?;
         if self.json {
             say_json(&report(&moved, key.as_deref(), started.elapsed()));
             return Ok(());
@@ -157,8 +154,10 @@ impl Migrate {
     }
 }
 
-fn failed(error: &StoreError) -> Failure {
-    let failure = Failure::new(error.to_string());
+fn failed(from: &Path, to: &StoreUrl, error: &StoreError) -> Failure {
+    // The store knows the database by the key of the configuration.
+    let why = error.to_string().replace("store.url", "--to");
+    let failure = Failure::new(format!("cannot move {} to {to}: {why}", from.display()));
     match error {
         StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Full => failure.hint(
             "the rows that were moved so far are kept: run the same command again to continue",
@@ -212,7 +211,8 @@ impl Shown {
                 of,
                 speed,
             } => self.line.update(&format!(
-                "{table}: {rows} of {of} rows ({} %), {speed} rows/s",
+                "{table}: {rows} of {} ({} %), {speed} rows/s",
+                count(*of, "row", "rows"),
                 percent(*rows, *of)
             )),
             Step::Copied { table, rows, took } => {

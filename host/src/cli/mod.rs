@@ -2,12 +2,14 @@
 //! service over its admin API, except those that work on the store's own files. This module
 //! parses the arguments; each command has a file. A failure says what happened and what to do.
 //!
-//! Exit codes: 0 success, 1 failure, 2 wrong usage.
+//! Exit codes: 0 success, 1 failure, 2 wrong usage. Usage is what the command line says; a mistake in
+//! a file, also in the configuration, is a failure.
 
 mod apply;
 mod audit;
 mod backup;
 mod client;
+mod command;
 mod compile;
 mod config;
 mod confirm;

@@ -1,9 +1,12 @@
 //! `leadhost owner`. The e-mail address identifies an owner.
 
 use clap::{Args, Subcommand};
+use hyper::StatusCode;
+use serde::Deserialize as _;
 
+use crate::admin_api::apply::RefusedFile;
 use crate::admin_api::workspaces::{OwnerRequest, Owners, PartApplied};
-use crate::cli::client::{ServiceAddress, encoded};
+use crate::cli::client::{Refusal, ServiceAddress, encoded};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::table::{safe, table};
@@ -110,7 +113,7 @@ impl Add {
             email: self.email,
             name: self.name,
         }];
-        let answer = client.put(&path, &list).await?;
+        let answer = client.try_put(&path, &list).await?.map_err(explain)?;
         client.print(&answer, |answer: &PartApplied| {
             say(&match answer.changes.first() {
                 Some(change) => match change.what {
@@ -122,4 +125,26 @@ impl Add {
         });
         Ok(())
     }
+}
+
+/// Returns a failure with every problem of the owner, each under the argument that it is about.
+fn explain(refusal: Refusal) -> Failure {
+    let refused = RefusedFile::deserialize(&refusal.body).ok();
+    let refused = refused.filter(|_| refusal.status == StatusCode::UNPROCESSABLE_ENTITY);
+    let Some(refused) = refused else {
+        return refusal.into();
+    };
+    let problems: Vec<String> = refused
+        .problems
+        .iter()
+        .map(|problem| {
+            let argument = match problem.path.as_deref() {
+                Some("owners[0].email") => "EMAIL",
+                Some("owners[0].name") => "--name",
+                path => path.unwrap_or("the owner"),
+            };
+            safe(&format!("{argument}: {}", problem.message))
+        })
+        .collect();
+    Failure::usage(problems.join("; "))
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::client::ServiceAddress;
+use super::command::ServiceFlags;
 use super::failure::Failure;
 use super::output::{count, say};
 use super::table::{optional, seconds, table};
@@ -24,12 +25,12 @@ impl Status {
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.service.client()?;
         let status = client.get("/admin/v1/status").await?;
-        client.print(&status, show);
+        client.print(&status, |status| show(status, client.flags()));
         Ok(())
     }
 }
 
-fn show(status: &ServiceStatus) {
+fn show(status: &ServiceStatus, flags: &ServiceFlags) {
     let backlog = &status.backlog;
     say(&format!(
         "leadhost {}, {}",
@@ -80,7 +81,8 @@ fn show(status: &ServiceStatus) {
         })
         .collect();
     if plugins.is_empty() {
-        say("No plugin is active: `leadhost plugin activate FILE`.");
+        let activate = flags.command("plugin activate FILE");
+        say(&format!("No plugin is active: `{activate}`."));
     } else {
         say(&table(
             &["PLUGIN", "VERSION", "DIGEST", "GENERATION", "HOSTS"],

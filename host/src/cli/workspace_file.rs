@@ -14,8 +14,10 @@ use super::failure::Failure;
 ///
 /// [`Failure`] if the file cannot be read or is not valid TOML.
 pub fn read(path: &Path) -> Result<Value, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::new(format!("cannot read {}: {error}", path.display()))
+            .hint("name the workspace file; examples/quickstart/workspace.toml is one to copy")
+    })?;
     let table: toml::Table = text
         .parse()
         .map_err(|error| Failure::new(format!("{} is not valid TOML: {error}", path.display())))?;

@@ -173,6 +173,31 @@ pub struct Pause {
     pub reason: String,
 }
 
+/// A change of what a source sends, or of what a new version of its converter reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SourceChange {
+    /// The fields of leads and the paths of bodies that changed, then `the source changed` or
+    /// `new in` and the version.
+    pub what: String,
+    /// What was usual, for each of these: the share that has it, or its type.
+    pub before: String,
+    /// What is seen since.
+    pub after: String,
+    pub since: Micros,
+}
+
+/// What the store keeps about the deliveries of a connection: names and types, no values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectionSketch {
+    pub connection: ConnectionId,
+    /// Grows with each write; 0 before the first one.
+    pub generation: i64,
+    /// As the pipeline writes it.
+    pub sketch: serde_json::Value,
+    pub change: Option<SourceChange>,
+    pub at: Micros,
+}
+
 /// A host that the calls of a connection may reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AllowedHost {

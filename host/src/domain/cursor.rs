@@ -28,7 +28,7 @@ pub struct Cursor {
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("the cursor was not issued by this service, or it is damaged; start again without it")]
+#[error("The cursor was not issued by this service, or it is damaged; start again without it")]
 pub struct BrokenCursor;
 
 /// A position in a list that is newest first: before this row.

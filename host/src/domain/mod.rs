@@ -23,6 +23,7 @@ pub mod network;
 pub mod phone;
 pub mod plugin;
 pub mod publisher;
+pub mod rollout;
 pub mod row;
 pub mod text;
 pub mod ticket;

@@ -89,7 +89,7 @@ impl Publisher {
 impl fmt::Display for Publisher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Signer(key) => write!(f, "the owner of the signing key {key}"),
+            Self::Signer(key) => write!(f, "the signing key {key}"),
             Self::AdminKey(id) => write!(f, "the admin key {id}"),
             Self::Operator => f.write_str("an operator"),
             Self::Inbox => f.write_str("the inbox"),

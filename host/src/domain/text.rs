@@ -63,6 +63,15 @@ pub fn written_out<'a>(text: &'a str, leave: &[char]) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
+/// Returns the text as one word of a shell.
+pub fn quoted(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&byte);
+    match !text.is_empty() && text.bytes().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
 /// Like [`kept`] for every text and key of a JSON value.
 pub fn kept_json(value: Value) -> Value {
     match value {
@@ -148,6 +157,15 @@ mod tests {
         check(json!({"a": 1, "b\0": 2}), Some("b\u{fffd}"));
         check(json!([[], {"c": "\0"}]), Some("[1].c"));
         check(json!({"a": {"b": ["x", "y"]}}), None);
+    }
+
+    #[test]
+    fn a_quoted_text_is_one_word_of_a_shell() {
+        assert_eq!(quoted("/srv/leads@1:2.wasm"), "/srv/leads@1:2.wasm");
+        assert_eq!(quoted("lo ose"), "'lo ose'");
+        assert_eq!(quoted("Ana's"), r"'Ana'\''s'");
+        assert_eq!(quoted("$HOME;`x`*"), "'$HOME;`x`*'");
+        assert_eq!(quoted(""), "''");
     }
 
     #[test]

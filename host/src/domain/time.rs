@@ -30,6 +30,19 @@ pub fn span(many: i64, seconds: u64) -> Duration {
     Duration::from_secs(many.saturating_mul(seconds))
 }
 
+/// Reads a span as people write it: a whole number and its unit, such as `90s`, `5m`, `24h`, `30d`.
+pub fn parse_span(text: &str) -> Option<Duration> {
+    let unit = match text.chars().last()? {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return None,
+    };
+    let number: u32 = text[..text.len() - 1].parse().ok()?;
+    Some(Duration::from_secs(u64::from(number) * unit))
+}
+
 /// Returns the seconds of a span, rounded up.
 pub fn whole_seconds(span: Duration) -> u64 {
     span.as_secs()
@@ -69,6 +82,11 @@ impl Micros {
     /// computed before the clock was set back, and no longer counts.
     pub fn is_ahead(self, now: Self, most: Duration) -> bool {
         self > now && self.since(now) <= most
+    }
+
+    /// Returns the beginning of its second.
+    pub fn second(self) -> Self {
+        Self(self.0 - self.0.rem_euclid(1_000_000))
     }
 
     /// Returns the beginning of its minute.
@@ -257,6 +275,8 @@ mod tests {
         assert_eq!(whole_seconds(Duration::from_nanos(1)), 1);
         assert_eq!(whole_seconds(Duration::from_secs(2)), 2);
         assert_eq!(Micros(-1).minute(), Micros(-60_000_000));
+        assert_eq!(Micros(-1).second(), Micros(-1_000_000));
+        assert_eq!(Micros(1_999_999).second(), Micros(1_000_000));
     }
 
     #[test]
@@ -269,6 +289,21 @@ mod tests {
         assert_eq!(ahead.collect::<Vec<_>>(), [11, 12, 13]);
         assert!(!Micros(i64::MIN).is_recent(now, most) && !Micros(i64::MAX).is_ahead(now, most));
         assert!(!now.is_recent(now, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_span_is_read_with_its_unit() {
+        let check = |text: &str, expect: Option<u64>| {
+            assert_eq!(parse_span(text), expect.map(Duration::from_secs), "{text}");
+        };
+        check("90s", Some(90));
+        check("5m", Some(300));
+        check("24h", Some(86_400));
+        check("30d", Some(30 * 86_400));
+        check("0s", Some(0));
+        for text in ["", "90", "s", "1w", "-1s", "1.5h", "4294967296s", "1é"] {
+            check(text, None);
+        }
     }
 
     #[test]

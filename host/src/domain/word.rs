@@ -3,7 +3,7 @@
 
 /// A word that is not in its set. The text names the word, and those that are known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} {word:?}, which this host does not know; it knows {known}")]
+#[error("{what} {word:?}: not known to this host, expected one of {known}")]
 pub struct UnknownWord {
     what: &'static str,
     word: String,
@@ -122,7 +122,7 @@ mod tests {
         let read: Fruit = serde_json::from_str(r#""""#).expect("the alias is known");
         assert_eq!(read, Fruit::Apple);
         let error = "Pear".parse::<Fruit>().expect_err("unknown").to_string();
-        let expect = r#"the fruit "Pear", which this host does not know; it knows apple, pear"#;
+        let expect = r#"the fruit "Pear": not known to this host, expected one of apple, pear"#;
         assert_eq!(error, expect);
     }
 }

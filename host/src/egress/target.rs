@@ -91,6 +91,7 @@ impl AllowedTarget {
             && let Some(address) = addresses.iter().find(|address| !is_public(address.ip()))
         {
             return Err(EgressError::NotPublic {
+                scheme: if self.place.tls { "https" } else { "http" }.to_owned(),
                 authority: self.authority.clone(),
                 address: address.ip(),
             });

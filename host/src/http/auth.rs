@@ -116,8 +116,7 @@ fn workspace_of(caller: &Caller) -> &Workspace {
 /// [`ApiError::Unauthorized`] without a valid key, [`ApiError::TooManyFailures`] if too many
 /// keys from the address failed, and [`ApiError::Store`] if the key cannot be looked up.
 pub async fn workspace(call: &Call<'_>) -> Result<WorkspaceCaller, ApiError> {
-    let presented = bearer(&call.head.headers);
-    let caller = grant(call, presented, KeyKind::Workspace, Challenge::Bearer).await?;
+    let caller = bearer_grant(call, KeyKind::Workspace).await?;
     let scope = scope_of(&caller)?;
     Ok(WorkspaceCaller { caller, scope })
 }
@@ -141,8 +140,7 @@ pub async fn partner(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
 ///
 /// As for [`workspace`].
 pub async fn access_token(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
-    let presented = bearer(&call.head.headers);
-    partner_caller(grant(call, presented, KeyKind::AccessToken, Challenge::Bearer).await?)
+    partner_caller(bearer_grant(call, KeyKind::AccessToken).await?)
 }
 
 /// Authenticates an admin key, sent as a bearer token.
@@ -151,8 +149,7 @@ pub async fn access_token(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
 ///
 /// As for [`workspace`].
 pub async fn admin(call: &Call<'_>) -> Result<AdminCaller, ApiError> {
-    let presented = bearer(&call.head.headers);
-    let caller = grant(call, presented, KeyKind::Admin, Challenge::Bearer).await?;
+    let caller = bearer_grant(call, KeyKind::Admin).await?;
     tracing::Span::current().record("key", caller.key.label.as_str());
     Ok(AdminCaller { caller })
 }
@@ -185,6 +182,11 @@ fn incomplete(caller: &Caller, what: &str) -> ApiError {
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}
+
+async fn bearer_grant(call: &Call<'_>, kind: KeyKind) -> Result<Arc<Caller>, ApiError> {
+    let presented = bearer(&call.head.headers);
+    grant(call, presented, kind, Challenge::Bearer(kind)).await
 }
 
 async fn grant(

@@ -18,6 +18,8 @@ use super::accept::weight;
 use super::request_id::RequestId;
 use super::response::{self, Reply};
 use crate::admin_api::error::AdminError;
+use crate::domain::key::KeyKind;
+use crate::limits;
 use crate::store::StoreError;
 
 /// The shape of an endpoint's errors.
@@ -37,7 +39,8 @@ pub enum Family {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Challenge {
     PartnerKey,
-    Bearer,
+    /// A key of this kind, as a bearer token.
+    Bearer(KeyKind),
     /// The sender checks of a connection.
     Sender,
 }
@@ -147,9 +150,14 @@ impl ApiError {
                 S::UNAUTHORIZED,
                 "Send a valid partner key in the header x-service-api-key.".into(),
             ),
-            Self::Unauthorized(Challenge::Bearer) => (
+            Self::Unauthorized(Challenge::Bearer(kind)) => (
                 S::UNAUTHORIZED,
-                "Send a valid key as Authorization: Bearer <key>.".into(),
+                format!(
+                    "Send a valid {} ({}...) as Authorization: Bearer <key>.",
+                    name_of(*kind),
+                    kind.prefix()
+                )
+                .into(),
             ),
             Self::Unauthorized(Challenge::Sender) => (
                 S::UNAUTHORIZED,
@@ -183,7 +191,11 @@ impl ApiError {
             ),
             Self::UriTooLong => (
                 S::URI_TOO_LONG,
-                "The address is too long; leave out what is not needed.".into(),
+                format!(
+                    "The address is longer than {} KiB; leave out what is not needed.",
+                    limits::URI_BYTES >> 10
+                )
+                .into(),
             ),
             Self::UnsupportedMediaType(message) => (S::UNSUPPORTED_MEDIA_TYPE, message.into()),
             Self::Unprocessable { message, .. } => (S::UNPROCESSABLE_ENTITY, message.into()),
@@ -205,7 +217,11 @@ impl ApiError {
             ),
             Self::HeadersTooLarge => (
                 S::REQUEST_HEADER_FIELDS_TOO_LARGE,
-                "The headers are too large; leave out what is not needed.".into(),
+                format!(
+                    "The headers are larger than {} KiB, or have more than {HEADER_LINES} lines; leave out what is not needed.",
+                    limits::HEADER_BYTES >> 10
+                )
+                .into(),
             ),
             Self::ClientGone(_) => (
                 S::BAD_REQUEST,
@@ -352,7 +368,7 @@ impl ApiError {
                 insert_text(headers, ALLOW, allow);
             }
             Self::NoHandshake => insert_text(headers, ALLOW, "POST"),
-            Self::Unauthorized(Challenge::Bearer) => {
+            Self::Unauthorized(Challenge::Bearer(_)) => {
                 insert_text(headers, WWW_AUTHENTICATE, "Bearer");
             }
             Self::Unauthorized(Challenge::Sender) => {
@@ -372,6 +388,19 @@ impl ApiError {
 }
 
 pub const PROBLEM: &str = "application/problem+json";
+
+/// Header lines that hyper's HTTP/1.1 parser accepts by default.
+const HEADER_LINES: usize = 100;
+
+/// Returns what people call a key of this kind.
+fn name_of(kind: KeyKind) -> &'static str {
+    match kind {
+        KeyKind::Partner => "partner key",
+        KeyKind::Workspace => "workspace key",
+        KeyKind::AccessToken => "access token",
+        KeyKind::Admin => "admin key",
+    }
+}
 
 fn reason(status: StatusCode) -> &'static str {
     status.canonical_reason().unwrap_or("Error")

@@ -80,7 +80,7 @@ fn fingerprint(subject: &str, body: &Value) -> String {
 /// Returns the error for a key that was used with another request before.
 pub fn reused() -> ApiError {
     ApiError::unprocessable(
-        "This Idempotency-Key came with another body, or for another deal, before; use a new key for another request.",
+        "This Idempotency-Key was already used with another body or deal. Use a new key.",
     )
 }
 

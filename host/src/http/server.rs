@@ -140,7 +140,7 @@ impl Door<'_> {
         if self.http.core.shutdown.has_begun()
             && let Err(error) = closing::hear(&stream)
         {
-            tracing::warn!(%error, "late connection receives nothing, its client may be cut off");
+            tracing::warn!(%error, "late connection closed without an answer");
         }
         let progress = Progress::new();
         let refusing = Refusing {

@@ -11,10 +11,10 @@ use sha2::{Digest as _, Sha256};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{self, InconsistentKeys, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
 use crate::config::Server;
@@ -46,8 +46,18 @@ pub enum TlsError {
         what: &'static str,
         source: pem::Error,
     },
-    #[error("server.tls_certificate and server.tls_key cannot be used together: {0}")]
-    Pair(tokio_rustls::rustls::Error),
+    #[error("server.tls_certificate and server.tls_key cannot be used together: {}", unfit(.0))]
+    Pair(rustls::Error),
+}
+
+/// Returns why a certificate and a key are no pair.
+fn unfit(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+            "the key does not belong to the certificate".to_owned()
+        }
+        other => other.to_string(),
+    }
 }
 
 /// The certificate for new connections.

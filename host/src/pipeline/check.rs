@@ -2,6 +2,8 @@
 //! bytes. Secrets are compared in constant time. A check whose secret the connection lacks is
 //! skipped; all others must pass.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hmac::{KeyInit as _, Mac as _};
@@ -178,8 +180,11 @@ fn fresh_timestamp<'a>(
         } else {
             number
         };
-        let away = (now.0 / 1_000_000).saturating_sub(seconds).unsigned_abs();
-        if away > u64::from(check.tolerance_seconds) {
+        let signed_at = Micros(0).plus_seconds(seconds);
+        // Senders write whole seconds, so the fraction of the present second does not count.
+        let now = now.second();
+        let away = now.since(signed_at).max(signed_at.since(now));
+        if away > Duration::from_secs(check.tolerance_seconds.into()) {
             return Err(stale());
         }
     }
@@ -418,15 +423,41 @@ mod tests {
         .concat();
         let proof = STANDARD.encode(mac("key", &message));
         let headers = [("x-signature", proof.as_str()), ("x-time", "1000000000000")];
-        let at = |seconds: i64| Micros(0).plus_seconds(seconds);
-        assert_eq!(
-            run(&check, "key", &headers, BODY, at(1_000_000_100)),
-            Ok(())
-        );
-        assert!(matches!(
-            run(&check, "key", &headers, BODY, at(1_000_000_301)),
-            Err(CheckError::Stale { .. })
-        ));
+        let signed_at = Micros(0).plus_seconds(1_000_000_000);
+        let (tolerance, fraction) = (Duration::from_mins(5), Duration::from_micros(1));
+        let second = Duration::from_secs(1);
+        let run = |now: Micros| run(&check, "key", &headers, BODY, now);
+        for now in [
+            signed_at,
+            signed_at.plus(tolerance),
+            signed_at.plus(tolerance + second).minus(fraction),
+            signed_at.minus(tolerance),
+        ] {
+            assert_eq!(run(now), Ok(()), "{now}");
+        }
+        for now in [
+            signed_at.plus(tolerance + second),
+            signed_at.minus(tolerance + fraction),
+            Micros(i64::MAX),
+            Micros(0),
+        ] {
+            let stale = matches!(run(now), Err(CheckError::Stale { .. }));
+            assert!(stale, "{now}");
+        }
+    }
+
+    #[test]
+    fn a_signed_time_that_no_clock_shows_is_refused() {
+        let mut check = check(Scheme::HmacSha256, "X-Signature", Encoding::Base64, "");
+        check.timestamp_header = "X-Time".into();
+        check.tolerance_seconds = u32::MAX;
+        let proof = STANDARD.encode(mac("key", BODY));
+        for time in [i64::MIN, i64::MAX] {
+            let time = time.to_string();
+            let headers = [("x-signature", proof.as_str()), ("x-time", time.as_str())];
+            let run = run(&check, "key", &headers, BODY, Micros(0));
+            assert!(matches!(run, Err(CheckError::Stale { .. })), "{time}");
+        }
     }
 
     #[test]

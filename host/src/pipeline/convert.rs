@@ -15,7 +15,8 @@ use crate::domain::plugin::{PluginDelivery, RanWith};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, Loaded};
+use crate::pipeline::verify::seen::Seen;
+use crate::plugin::{Budget, CallError, Loaded};
 use crate::store::{ConversionResult, NewDelivery, NewItem};
 
 /// A completed conversion.
@@ -26,6 +27,30 @@ pub struct Converted {
     pub problem: Option<Problem>,
 }
 
+impl Converted {
+    /// Returns what the version makes of the delivery, for comparison. `None`: the host could not
+    /// make the call, which says nothing about the version.
+    pub fn seen(converted: &Result<Self, ConvertError>) -> Option<Seen> {
+        Some(match converted {
+            Ok(converted) => match &converted.problem {
+                Some(problem) => Seen::Refused(problem.to_string()),
+                None => Seen::from_items(converted.result.items.iter().map(|item| &item.result)),
+            },
+            Err(
+                ConvertError::Call(CallError::Busy | CallError::ShuttingDown)
+                | ConvertError::Connection(_),
+            ) => return None,
+            Err(error) => Seen::Failed(error.to_string()),
+        })
+    }
+
+    /// Counts the items in the metrics of the connection.
+    pub fn count(&self, pipeline: &Pipeline, live: &Live) {
+        live.content(&pipeline.core.metrics)
+            .conversion(&self.result.items);
+    }
+}
+
 /// Converts a delivery whose sender was checked.
 ///
 /// # Errors
@@ -33,6 +58,26 @@ pub struct Converted {
 /// [`ConvertError`] if the plugin cannot be called or fails, or the connection cannot be
 /// read.
 pub async fn convert(
+    pipeline: &Arc<Pipeline>,
+    live: &Arc<Live>,
+    plugin: &Arc<Loaded>,
+    delivery: &NewDelivery,
+    budget: Budget,
+) -> Result<Converted, ConvertError> {
+    let converted = uncounted(pipeline, live, plugin, delivery, budget).await?;
+    // An operator's replay is not counted again.
+    if budget.has_effects() && budget != Budget::Operator && converted.problem.is_none() {
+        converted.count(pipeline, live);
+    }
+    Ok(converted)
+}
+
+/// Converts a delivery without counting its items, because another version may convert it too.
+///
+/// # Errors
+///
+/// As for [`convert`].
+pub async fn uncounted(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
     plugin: &Arc<Loaded>,
@@ -58,10 +103,6 @@ pub async fn convert(
         Ok(read) => read,
         Err(problem) => return Ok(refused(ran, problem)),
     };
-    // An operator's replay is not counted again.
-    if budget.has_effects() && budget != Budget::Operator {
-        live.content(&pipeline.core.metrics).conversion(&read.items);
-    }
     Ok(Converted {
         result: ConversionResult {
             status: None,

@@ -17,9 +17,10 @@ use std::time::Duration;
 use super::connections::Live;
 use super::lease::{self, LeaseDeadline};
 use super::mask::Mask;
+use super::rollout::{self, LiveRollout};
 use super::{convert, failure, greeting, normalise, props};
 use crate::domain::delivery::Body;
-use crate::domain::exchange::HttpResponse;
+use crate::domain::exchange::{HttpRequest, HttpResponse};
 use crate::domain::plugin::{Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion};
 use crate::domain::time::Micros;
 use crate::egress::EgressError;
@@ -33,6 +34,14 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline
     let mut notes = Vec::new();
     let (outcome, plugin) = attempt(pipeline, &held, lease, &mut notes).await;
     pipeline.core.metrics.intake.fetch(&outcome);
+    let is_settled = matches!(
+        outcome,
+        FetchOutcome::Items(_) | FetchOutcome::Failed { .. }
+    );
+    let name = plugin
+        .as_ref()
+        .filter(|_| is_settled)
+        .map(|(plugin, _)| plugin.description.name.clone());
     let ran = plugin.map(|(plugin, live)| plugin.ran_with(live.connection.config_version));
     let settlement = FetchSettlement {
         delivery: held.delivery,
@@ -43,6 +52,9 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline
         outcome,
     };
     lease::settle(pipeline, Write::Settle(Box::new(settlement))).await;
+    if let Some(name) = name {
+        rollout::answered(pipeline, &name, held.delivery);
+    }
 }
 
 type Ran = Option<(Arc<Loaded>, Arc<Live>)>;
@@ -76,7 +88,8 @@ async fn attempt(
         Ok(chosen) => chosen,
         Err(reason) => return (retry(pipeline, held, &reason, None), None),
     };
-    let ran = Some((Arc::clone(&plugin), Arc::clone(&live)));
+    let canary = canary(pipeline, &live, held);
+    let mut ran = Some((Arc::clone(&plugin), Arc::clone(&live)));
 
     let response = match kept {
         Some(response) => response,
@@ -125,31 +138,21 @@ async fn attempt(
         },
     };
 
-    let completion = PluginCompletion {
-        delivery_id: held.delivery.to_string(),
-        received_at: held.received_at.text(),
-        config: live.connection.config.clone(),
-        context: live.context(),
-        external_id: held.external_id.clone(),
-        state: fetch.state,
-        hop: held.hop,
-        response,
+    let own = Completing {
+        pipeline,
+        live: &live,
+        held,
+        response: &response,
     };
-    let lane = live.connection.id.as_str();
-    let complete = pipeline
-        .core
-        .plugins
-        .complete(&plugin, lane, completion, Budget::Worker);
-    let outcome = match pipeline
-        .core
-        .metrics
-        .plugins
-        .calling(&plugin, complete)
-        .await
+    let mut completed = own.with(&plugin, fetch.state).await;
+    if let Some(rollout) = canary
+        && let Some(stable) = Box::pin(own.stable(&rollout, &fetch.request, &completed)).await
     {
-        Ok(Ok(items)) => {
-            let now = pipeline.core.clock.now();
-            let mut found = results(&live, items, held.hop, now, held.until);
+        completed = stable;
+        ran = Some((Arc::clone(&rollout.stable), Arc::clone(&live)));
+    }
+    let outcome = match completed {
+        Ok(Ok(mut found)) => {
             if let Err(error) = greeting::add(pipeline, found.iter_mut(), notes).await {
                 return (retry(pipeline, held, &error.to_string(), None), ran);
             }
@@ -161,6 +164,62 @@ async fn attempt(
         Err(error) => retry(pipeline, held, &error.to_string(), None),
     };
     (outcome, ran)
+}
+
+/// The answer to a fetch, which a version completes.
+struct Completing<'a> {
+    pipeline: &'a Arc<Pipeline>,
+    live: &'a Arc<Live>,
+    held: &'a HeldFetch,
+    response: &'a HttpResponse,
+}
+
+impl Completing<'_> {
+    async fn with(&self, plugin: &Arc<Loaded>, state: Vec<u8>) -> rollout::Completed {
+        let (pipeline, live, held) = (self.pipeline, self.live, self.held);
+        let completion = PluginCompletion {
+            delivery_id: held.delivery.to_string(),
+            received_at: held.received_at.text(),
+            config: live.connection.config.clone(),
+            context: live.context(),
+            external_id: held.external_id.clone(),
+            state,
+            hop: held.hop,
+            response: self.response.clone(),
+        };
+        let lane = live.connection.id.as_str();
+        let plugins = &pipeline.core.plugins;
+        let complete = plugins.complete(plugin, lane, completion, Budget::Worker);
+        let metrics = &pipeline.core.metrics.plugins;
+        let completed = metrics.calling(plugin, complete).await?;
+        let now = pipeline.core.clock.now();
+        Ok(completed.map(|items| results(live, items, held.hop, now, held.until)))
+    }
+
+    /// Has the stable version complete the same answer too. Returns its result if that of the
+    /// candidate must not be used.
+    async fn stable(
+        &self,
+        rollout: &LiveRollout,
+        request: &HttpRequest,
+        candidate: &rollout::Completed,
+    ) -> Option<rollout::Completed> {
+        // The answer is to the candidate's request: only to the same one does it say anything.
+        let stable = asked_again(self.pipeline, &rollout.stable, self.held).await?;
+        if stable.request != *request {
+            return None;
+        }
+        let stable = self.with(&rollout.stable, stable.state).await;
+        let delivery = (self.held.delivery, &self.held.received_by);
+        rollout::prefers_stable(self.pipeline, rollout, delivery, &stable, candidate)
+            .then_some(stable)
+    }
+}
+
+/// Returns the rollout whose candidate made the pointer, while it is a canary.
+fn canary(pipeline: &Pipeline, live: &Live, held: &HeldFetch) -> Option<Arc<LiveRollout>> {
+    let rollout = pipeline.rollouts.of(&live.connection.plugin)?;
+    (rollout.is_canary() && rollout.candidate.digest == held.ran.digest).then_some(rollout)
 }
 
 /// Returns the version that completes the fetch, with its request and state, and the stored
@@ -175,6 +234,9 @@ async fn choose(
         request: held.request.clone(),
         state: held.state.clone(),
     };
+    if let Some(rollout) = canary(pipeline, live, held) {
+        return Ok((Arc::clone(&rollout.candidate), own, held.response.clone()));
+    }
     let active = pipeline.core.plugins.active(&live.connection.plugin);
     if let Some(active) = active {
         if active.digest == held.ran.digest {
@@ -326,7 +388,7 @@ fn retry(
     error: &str,
     after_seconds: Option<u32>,
 ) -> FetchOutcome {
-    tracing::debug!(delivery = %held.delivery, item = held.index, "fetch will be retried");
+    tracing::debug!(delivery = %held.delivery, item = held.index, "fetch failed, retrying");
     FetchOutcome::Retry {
         at: next(pipeline, held, after_seconds),
         error: error.to_owned(),

@@ -17,6 +17,8 @@ use super::connections::{ConnectionError, Live};
 use super::convert;
 use super::failure::{self, ConvertError};
 use super::proof::{self, Unmasked};
+use super::rollout::{self, Chosen};
+use super::source_changes;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::{Pairs, SenderChecks, first};
@@ -110,7 +112,9 @@ pub enum IntakeError {
     #[error("there is no connection at {0:?}")]
     UnknownAddress(Address),
     /// Too many deliveries of this connection are waiting: the sender must retry.
-    #[error("too many deliveries of connection {0} wait already")]
+    #[error(
+        "connection {0} has reached its limit of waiting deliveries (intake.waiting_of_connection, or its part of intake.waiting)"
+    )]
     Full(String),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -174,7 +178,14 @@ pub async fn receive(pipeline: &Arc<Pipeline>, inbound: Inbound) -> Result<Recei
         let result = failure::waits(&reason, 0, now);
         return keep_unchecked(pipeline, &live, came, peer, result).await;
     };
-    let checks = match proof::checks(pipeline, &live, &plugin, Budget::Brief).await {
+    let mut checks = proof::checks(pipeline, &live, &plugin, Budget::Brief).await;
+    if checks.is_err()
+        && let Some(stable) = rollout::stand_by(pipeline, &plugin)
+        && let Ok(of_stable) = proof::checks(pipeline, &live, &stable, Budget::Brief).await
+    {
+        checks = Ok(of_stable);
+    }
+    let checks = match checks {
         Ok(checks) => checks,
         Err(error) => {
             let ran = Some(plugin.ran_with(live.connection.config_version));
@@ -198,24 +209,32 @@ async fn take(
     delivery: NewDelivery,
 ) -> Result<Received, IntakeError> {
     let id = delivery.id;
-    let (result, reply, problem) =
-        match convert::convert(pipeline, live, plugin, &delivery, Budget::Inline).await {
-            Ok(converted) => {
-                let result = failure::or_waits(pipeline, converted.result);
-                (result, converted.reply, converted.problem)
-            }
-            Err(error) => {
-                log_failure(live, plugin, id, &error);
-                let ran = Some(plugin.ran_with(live.connection.config_version));
-                (failure::after_failure(pipeline, &error, ran, 0), None, None)
-            }
-        };
+    let chosen = rollout::convert(pipeline, live, plugin, &delivery, Budget::Inline).await;
+    let is_complete = chosen.is_complete();
+    let Chosen {
+        plugin, converted, ..
+    } = chosen;
+    source_changes::converted(pipeline, live, &plugin, &delivery, &converted);
+    let (result, reply, problem) = match converted {
+        Ok(converted) => {
+            let result = failure::or_waits(pipeline, converted.result);
+            (result, converted.reply, converted.problem)
+        }
+        Err(error) => {
+            log_failure(live, &plugin, id, &error);
+            let ran = Some(plugin.ran_with(live.connection.config_version));
+            (failure::after_failure(pipeline, &error, ran, 0), None, None)
+        }
+    };
     let acceptance = Acceptance {
         delivery,
         peer: None,
         result,
     };
     let outcome = commit(pipeline, acceptance).await?;
+    if is_complete {
+        rollout::answered(pipeline, &live.connection.plugin, id);
+    }
     if let Some(problem) = problem {
         return Ok(Received::Rejected {
             delivery: id,

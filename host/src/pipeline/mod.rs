@@ -3,8 +3,9 @@
 //! `fetch` completes pointers, `send` sends messages, `templates` follows the providers' template
 //! lists, `deploy` activates plugins, `verify` compares a version with the one that serves, `fleet` coordinates hosts that share a store, `import`
 //! imports catalogues, `catalogue` keeps product names in memory for searching, `rollup` keeps
-//! analytics counted, `redrive` and `replay` repeat conversions after an activation or for an
-//! operator, `erase` erases a person. The other modules are steps that these share.
+//! analytics counted, `source_changes` tells when sources change their payloads, `redrive` and
+//! `replay` repeat conversions after an activation or for an operator, `erase` erases a person. The
+//! other modules are steps that these share.
 
 pub mod answering;
 pub mod apply;
@@ -37,9 +38,11 @@ mod props;
 pub mod redrive;
 pub mod replay;
 pub mod replay_answers;
+pub mod rollout;
 pub mod rollup;
 pub mod routing;
 pub mod send;
+mod source_changes;
 mod start;
 mod state;
 pub mod sweep;

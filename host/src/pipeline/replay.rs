@@ -30,7 +30,9 @@ pub enum ReplayError {
         "there is no delivery {0}, or a host is working on it: check with `leadhost delivery show {0}`"
     )]
     NotFound(DeliveryId),
-    #[error("delivery {0} is quarantined: correct the secret, then replay with --release")]
+    #[error(
+        "delivery {0} is quarantined: correct the secret, then run `leadhost delivery replay {0} --release`"
+    )]
     Quarantined(DeliveryId),
     #[error("delivery {delivery} stays in quarantine: {why}")]
     StillUnproven { delivery: DeliveryId, why: String },

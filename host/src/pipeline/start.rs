@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::state::Pipeline;
-use super::{deploy, fleet, redrive, rollup, sweep, templates, unanswered, worker};
+use super::{deploy, fleet, redrive, rollup, source_changes, sweep, templates, unanswered, worker};
 use crate::shutdown::Shutdown;
 
 /// Starts the background tasks: the worker, the periodic jobs, the inbox, and work that the
@@ -15,8 +15,10 @@ pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> Vec<tokio::task::
         tokio::spawn(templates::run(Arc::clone(pipeline), shutdown.clone())),
         tokio::spawn(unanswered::run(Arc::clone(pipeline), shutdown.clone())),
         tokio::spawn(rollup::run(Arc::clone(pipeline), shutdown.clone())),
+        tokio::spawn(source_changes::run(Arc::clone(pipeline), shutdown.clone())),
         pipeline.core.spawn(redrive::resume(Arc::clone(pipeline))),
     ];
+    tasks.extend(deploy::rollout::start(pipeline, shutdown));
     tasks.extend(fleet::start(pipeline, shutdown));
     if !pipeline.core.config.plugins.inbox.is_empty() {
         tasks.push(tokio::spawn(deploy::watch_inbox(

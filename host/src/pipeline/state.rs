@@ -9,7 +9,9 @@ use super::connections::Connections;
 use super::delivery_turns::DeliveryTurns;
 use super::fleet::state::Fleet;
 use super::keys::Keys;
+use super::rollout::state::Rollouts;
 use super::rollup::state::Rollup;
+use super::source_changes::state::SourceChanges;
 use super::templates::lists::Templates;
 use super::waiting_deliveries::WaitingDeliveries;
 use crate::core::Core;
@@ -27,7 +29,9 @@ pub struct Pipeline {
     /// This host in the fleet.
     pub fleet: Fleet,
     pub keys: Keys,
+    pub rollouts: Rollouts,
     pub rollup: Rollup,
+    pub source_changes: SourceChanges,
     pub templates: Templates,
     pub turns: DeliveryTurns,
     /// Signals work that was stored and is due now.
@@ -49,7 +53,9 @@ impl Pipeline {
             connections: Connections::new(Arc::clone(store), Arc::clone(&core.sealer)),
             fleet: Fleet::new(&config.server, core.clock.now()),
             keys: Keys::default(),
+            rollouts: Rollouts::default(),
             rollup: Rollup::default(),
+            source_changes: SourceChanges::default(),
             templates: Templates::default(),
             wake: Notify::new(),
             waiting: WaitingDeliveries::default(),

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::convert;
 use super::failure::{self, ConvertError};
 use super::lease::{self, LeaseDeadline};
 use super::proof::{self, Evidence};
+use super::rollout::{self, Chosen};
 use super::{fetch, send};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::ConnectionId;
@@ -19,7 +19,8 @@ use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError};
 use crate::shutdown::Shutdown;
 use crate::store::{
-    ClaimTurns, ConversionResult, HeldDelivery, InHand, Job, Mode, Reconversion, StoreError,
+    ClaimTurns, ConversionResult, HeldDelivery, InHand, ItemResult, Job, Mode, Reconversion,
+    StoreError,
 };
 
 /// How long the worker rests if nothing wakes it, so that work that becomes due is found.
@@ -205,8 +206,12 @@ async fn work(pipeline: &Arc<Pipeline>, work: ClaimedJob) {
 
 /// Converts a queued or failed delivery again and settles it.
 pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
-    let id = held.delivery.id;
+    let (id, connection) = (held.delivery.id, held.delivery.connection.clone());
     let result = reconvert(pipeline, &held, Budget::Worker).await;
+    let mut items = result.items.iter();
+    let is_complete =
+        result.error.is_none() && !items.any(|item| matches!(item.result, ItemResult::Fetch(_)));
+    let ran = result.ran.as_ref().map(|ran| ran.digest.clone());
     lease::settle_conversion(
         pipeline,
         Reconversion {
@@ -218,6 +223,14 @@ pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
         },
     )
     .await;
+    if is_complete && let Ok(Some(live)) = pipeline.connections.get(&connection).await {
+        let name = &live.connection.plugin;
+        let active = pipeline.core.plugins.active(name);
+        // Where another version stood by, both were compared.
+        if active.map(|active| active.digest.clone()) == ran {
+            rollout::answered(pipeline, name, id);
+        }
+    }
 }
 
 /// Converts a held delivery with the active version. Every outcome is a result that can be
@@ -290,7 +303,9 @@ pub async fn reconvert(
         }
         delivery = Cow::Owned(proof::redacted(delivery.into_owned(), &checks, &live));
     }
-    match convert::convert(pipeline, &live, &plugin, &delivery, budget).await {
+    let Chosen { converted, .. } =
+        rollout::convert(pipeline, &live, &plugin, &delivery, budget).await;
+    match converted {
         Ok(converted) => converted.result,
         Err(error @ ConvertError::Call(CallError::CircuitOpen { .. })) => failed(&error),
         Err(error) => {

@@ -32,7 +32,7 @@ pub fn serving(calls: usize, memory: usize) -> Result<Engine, EngineError> {
         Err(error) => {
             tracing::warn!(
                 error = format!("{error:#}"),
-                "no address space for a pool of plugin instances; each call allocates its own instance, which is slower"
+                "plugin instance pool not allocated (no address space), calls are slower"
             );
             Engine::new(&code_settings())
                 .map_err(|error| EngineError::Configure(format!("{error:#}")))
@@ -139,7 +139,7 @@ fn pool(calls: usize, memory: usize) -> InstanceAllocationStrategy {
     let keep = if scan { 1 << 20 } else { 64 << 10 };
     if !scan {
         tracing::info!(
-            "this kernel cannot scan for touched pages (Linux 6.7 can); plugin calls cost a little more"
+            "page scan not available (needs Linux 6.7), plugin calls are slightly slower"
         );
     }
     let mut pool = PoolingAllocationConfig::default();

@@ -86,11 +86,11 @@ impl Failures {
     fn report(mut self) -> String {
         let more = self.count - self.told.len();
         if more > 0 {
-            self.told.push(format!("and {more} more cases"));
+            self.told.push(format!("and {more} more"));
         }
         if self.untried > 0 {
             let untried = self.untried;
-            self.told.push(format!("{untried} cases were not run"));
+            self.told.push(format!("not run: {untried}"));
         }
         self.told.join("; ")
     }
@@ -176,6 +176,6 @@ mod tests {
             line.starts_with("case-0: differs; case-1: differs"),
             "{line}"
         );
-        assert!(line.ends_with("; and 4 more cases"), "{line}");
+        assert!(line.ends_with("; and 4 more"), "{line}");
     }
 }

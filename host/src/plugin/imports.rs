@@ -161,10 +161,11 @@ impl HasData for Deterministic {
 
 impl wall_clock::Host for Wasi {
     fn now(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
-        let micros = u64::try_from(self.now.0).unwrap_or(0);
+        // WASI counts from 1970 and knows no time before it.
+        let since = self.now.since(Micros(0));
         Ok(wall_clock::Datetime {
-            seconds: micros / 1_000_000,
-            nanoseconds: u32::try_from(micros % 1_000_000 * 1_000).expect("below a second"),
+            seconds: since.as_secs(),
+            nanoseconds: since.subsec_nanos(),
         })
     }
 
@@ -328,6 +329,15 @@ mod tests {
         let now = wall_clock::Host::now(&mut wasi).expect("a time");
         assert_eq!(now.seconds, 1_772_452_800);
         assert_eq!(now.nanoseconds, 250_000_000);
+    }
+
+    #[test]
+    fn without_a_time_of_receipt_since_1970_the_wall_clock_stands_at_its_beginning() {
+        for received_at in ["", "soon", "1969-12-31T23:59:59.5Z"] {
+            let mut wasi = Wasi::new("a", received_at);
+            let now = wall_clock::Host::now(&mut wasi).expect("a time");
+            assert_eq!((now.seconds, now.nanoseconds), (0, 0), "{received_at}");
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The watched folder: reports component files that are new or changed, once they are
-//! complete. Other modules decide what to do with them.
+//! complete, and files that were removed. Other modules decide what to do with them.
 //!
 //! A file is complete when it has not changed for a moment and its sections end where the
 //! file ends. The inbox waits for a half-written file. A file that stays broken is reported
@@ -27,6 +27,14 @@ use crate::limits;
 pub struct InboxFile {
     pub path: PathBuf,
     pub bytes: Vec<u8>,
+}
+
+/// What happened in the folder.
+#[derive(Debug)]
+pub enum InboxEvent {
+    Complete(InboxFile),
+    /// A component file that was there is not there any more.
+    Removed(PathBuf),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -71,12 +79,12 @@ impl Inbox {
         })
     }
 
-    /// Waits for the next file. Dropping the future loses no file.
-    pub async fn next(&mut self) -> InboxFile {
+    /// Waits for the next event. Dropping the future loses no event.
+    pub async fn next(&mut self) -> InboxEvent {
         loop {
             let wait = self.look().await;
-            if let Some(file) = lock(&self.folder).ready.pop_front() {
-                return file;
+            if let Some(event) = lock(&self.folder).ready.pop_front() {
+                return event;
             }
             // Look again after this long, with or without a notification.
             let _ = tokio::time::timeout(wait, self.stirred.notified()).await;
@@ -121,7 +129,7 @@ struct Folder {
     files: HashMap<PathBuf, Known>,
     /// The content that was last reported for each path.
     handed_on: HashMap<PathBuf, Digest>,
-    ready: VecDeque<InboxFile>,
+    ready: VecDeque<InboxEvent>,
     unreadable: bool,
 }
 
@@ -177,7 +185,9 @@ impl Folder {
                 return POLL;
             }
         };
-        self.files.retain(|path, _| paths.contains(path));
+        for (path, _) in self.files.extract_if(|path, _| !paths.contains(path)) {
+            self.ready.push_back(InboxEvent::Removed(path));
+        }
         let mut wait = POLL;
         for path in paths {
             // The file was removed in the meantime.
@@ -231,10 +241,10 @@ impl Folder {
         let digest = Digest::compute(&bytes);
         if self.handed_on.get(path) != Some(&digest) {
             self.handed_on.insert(path.to_owned(), digest);
-            self.ready.push_back(InboxFile {
+            self.ready.push_back(InboxEvent::Complete(InboxFile {
                 path: path.to_owned(),
                 bytes,
-            });
+            }));
         }
         FileState::Settled
     }
@@ -329,7 +339,11 @@ mod tests {
         fn after(&mut self, millis: u64) -> Vec<Vec<u8>> {
             self.now += Duration::from_millis(millis);
             self.folder.look(self.now);
-            self.folder.ready.drain(..).map(|file| file.bytes).collect()
+            let bytes = |event| match event {
+                InboxEvent::Complete(file) => Some(file.bytes),
+                InboxEvent::Removed(_) => None,
+            };
+            self.folder.ready.drain(..).filter_map(bytes).collect()
         }
     }
 
@@ -385,6 +399,24 @@ mod tests {
     }
 
     #[test]
+    fn a_removed_file_is_reported_once() {
+        let mut watched = Watched::new();
+        watched.write("a.wasm", &component("a"));
+        watched.after(0);
+        assert_eq!(watched.after(300), [component("a")]);
+        let path = watched.dir.path().join("a.wasm");
+        fs::remove_file(&path).unwrap();
+        watched.folder.look(watched.now);
+        watched.folder.look(watched.now);
+        let events = &watched.folder.ready;
+        assert!(
+            matches!(events.front(), Some(InboxEvent::Removed(removed)) if *removed == path),
+            "{events:?}"
+        );
+        assert_eq!(events.len(), 1);
+    }
+
+    #[test]
     fn other_and_hidden_files_do_not_count() {
         let mut watched = Watched::new();
         watched.write("a.txt", b"text");
@@ -401,7 +433,9 @@ mod tests {
         let temporary = dir.path().join(".a.tmp");
         fs::write(&temporary, component("a")).unwrap();
         fs::rename(&temporary, dir.path().join("a.wasm")).unwrap();
-        let file = inbox.next().await;
+        let InboxEvent::Complete(file) = inbox.next().await else {
+            panic!("no file was removed");
+        };
         assert_eq!(file.bytes, component("a"));
         assert_eq!(file.path, dir.path().join("a.wasm"));
     }

@@ -139,7 +139,7 @@ mod tests {
         };
         let long = "x".repeat(100_000);
         for (error, says) in [
-            (shown(&long, "k"), "which this host does not know"),
+            (shown(&long, "k"), "not known to this host"),
             (shown("secret", &long), "100000 bytes"),
         ] {
             assert!(error.contains(says) && error.len() < 1_000, "{error}");

@@ -194,7 +194,7 @@ impl HighWater {
             Ok(()) => state.unwritten = false,
             // A restore is then detected later, or not at all.
             Err(error) => {
-                tracing::warn!(%error, file = %file.display(), "could not save the high-water mark of the store")
+                tracing::warn!(%error, file = %file.display(), "high-water mark not saved")
             }
         }
     }
@@ -206,12 +206,13 @@ fn close(state: &mut HighWaterState, why: &str, ahead: Duration) {
     if ahead > limits::FENCE_LONGEST {
         tracing::error!(
             seconds = ahead.as_secs(),
-            "this machine's clock is far behind the stamps that were assigned: until it has caught up, clients of the export may miss rows"
+            "clock behind the assigned stamps, export clients may miss rows until it catches up"
         );
     }
     tracing::warn!(
+        why,
         seconds = wait.as_secs(),
-        "{why}: writes are delayed so that no stamp goes backwards"
+        "writes delayed so that no stamp goes backwards"
     );
     state.opens_at = Some(Instant::now() + wait);
 }

@@ -13,7 +13,7 @@ use crate::domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, PartnerId,
     WorkspaceId,
 };
-use crate::domain::message::{MessageState, Progress, TemplateName};
+use crate::domain::message::{Actor, MessageState, Metadata, Progress, TemplateName};
 use crate::domain::phone::Phone;
 use crate::domain::time::Micros;
 use crate::domain::workspace::AgentKind;
@@ -46,14 +46,16 @@ pub struct NewMessage {
     pub until: Micros,
 }
 
-/// What a partner says about a notification besides its instance, its template and the phone.
+/// What a partner says about a notification, or about a new deal, besides the instance, the
+/// template and the phone.
 #[derive(Clone, Debug)]
 pub struct NotificationDetails {
     /// The contact's name.
     pub name: String,
     /// Normalised.
     pub email: Option<String>,
-    pub source: String,
+    /// A notification always has one.
+    pub source: Option<String>,
     /// Whether to hand the conversation to people if it is not answered in time.
     pub transfer: bool,
     pub special_instructions: Option<String>,
@@ -359,11 +361,10 @@ pub struct OutboxMessage {
     pub phone_number: Option<String>,
     pub instance_id: Option<AgentId>,
     pub created_at: Micros,
-    /// `contact`, `agent`, …
-    pub actor: String,
+    pub actor: Actor,
     pub kind: String,
     pub content: Option<String>,
-    pub metadata: Value,
+    pub metadata: Metadata,
     pub delivered_at: Option<Micros>,
     pub read_at: Option<Micros>,
     /// Of a waiting message.

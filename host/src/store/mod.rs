@@ -24,6 +24,7 @@ mod error;
 mod fed;
 mod fleet;
 mod high_water;
+mod lock_file;
 mod messaging;
 mod migrations;
 pub mod moving;
@@ -47,6 +48,7 @@ mod write;
 mod write_queue;
 pub mod writer;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -164,6 +166,23 @@ async fn open_seen(
     }
 }
 
+/// Locks the data folder of a service for as long as the returned file is open. `None` if
+/// the store in the folder has the same lock, which is taken when it is opened.
+///
+/// # Errors
+///
+/// `Open` if another process has the folder, or its lock file cannot be written.
+pub fn lock_folder(folder: &Path, location: &Location) -> Result<Option<File>, StoreError> {
+    let path = lock_file::beside(&folder.join(DATABASE_FILE));
+    if let Location::File(file) = location
+        && lock_file::is_same(&lock_file::beside(file), &path)
+    {
+        return Ok(None);
+    }
+    let what = format!("the data folder {}", folder.display());
+    lock_file::hold(&path, what).map(Some)
+}
+
 /// The result of a backup.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -245,4 +264,12 @@ pub trait Store: Intake + Messaging + Deals + Feeds + Analytics + Administration
     /// [`StoreError::Full`] if there is no space to write, and [`StoreError`] if the database
     /// fails.
     async fn try_write(&self) -> Result<(), StoreError>;
+
+    /// Records in the data folder how far the store is, as it is recorded from time to time, so
+    /// that a restore of an older copy is noticed at the next start.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database cannot be read.
+    async fn note_newest(&self) -> Result<(), StoreError>;
 }

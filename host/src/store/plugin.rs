@@ -45,10 +45,18 @@ pub struct Activation {
     pub activated_at: Micros,
 }
 
+/// A file of the inbox that was refused.
 #[derive(Clone, Debug)]
 pub struct Refusal {
+    /// The name of the file.
     pub origin: String,
+    /// `None` if the same bytes may be accepted later.
     pub digest: Option<Digest>,
+    /// The name of the plugin, if the file could be loaded.
+    pub plugin: Option<String>,
     pub reason: String,
     pub at: Micros,
+    /// When another version was activated under the name, or the file changed or was removed. The
+    /// refusal is no longer shown then, but its bytes stay refused.
+    pub overtaken_at: Option<Micros>,
 }

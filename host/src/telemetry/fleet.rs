@@ -27,12 +27,12 @@ impl FleetMetrics {
         Self {
             generations: register.add(
                 "plugin_generation",
-                "Generation of the activation that this host serves, by plugin; 0 for none",
+                "Generation of the activation in effect on this host, by plugin; 0 for none",
             ),
             hosts: register.add("hosts", "Live hosts on this database"),
             hosts_behind: register.add(
                 "hosts_behind",
-                "Plugins that a live host does not serve in the activated version, over all hosts",
+                "Plugins whose active version at least one live host does not run yet",
             ),
         }
     }

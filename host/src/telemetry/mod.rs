@@ -86,6 +86,7 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::id::WorkspaceId;
     use crate::domain::time::Micros;
     use crate::store::Backlog;
 
@@ -95,10 +96,13 @@ mod tests {
         metrics.http.request("whoami", 200, 0.002);
         metrics.plugins.called("forms", "abc", "trap", 0.1);
         metrics.intake.backlog(&Backlog::default(), Micros(0));
+        let workspace = WorkspaceId(uuid::Uuid::nil());
+        metrics.plugins.source_changed(workspace, "portal");
         let text = metrics.text();
         for line in [
             "leadhost_requests_total{route=\"whoami\",status=\"2xx\"} 1",
             "leadhost_plugin_calls_total{plugin=\"forms\",digest=\"abc\",outcome=\"trap\"} 1",
+            "leadhost_source_changes_total{workspace=\"00000000-0000-0000-0000-000000000000\",connection=\"portal\"} 1",
             "leadhost_backlog{status=\"queued\"} 0",
             "leadhost_shed_total{reason=\"fleet\"} 0",
             "leadhost_request_duration_seconds_count{route=\"whoami\"} 1",

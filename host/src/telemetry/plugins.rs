@@ -10,6 +10,8 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use super::register::{Few, Histograms, OTHER, Register, set};
 use crate::domain::connection::Connection;
+use crate::domain::id::WorkspaceId;
+use crate::domain::rollout::Stage;
 use crate::limits;
 use crate::plugin::{CallError, Loaded};
 use crate::store::{ItemResult, NewItem};
@@ -25,6 +27,23 @@ struct PluginLabels {
 struct VersionLabel {
     plugin: String,
     digest: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ComparisonLabels {
+    plugin: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct StageLabels {
+    plugin: String,
+    stage: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct PluginLabel {
+    plugin: String,
 }
 
 /// A connection, by its name within its workspace.
@@ -87,7 +106,11 @@ pub struct PluginMetrics {
     leads_with: Family<FieldLabels, Counter>,
     items: Histograms<ConnectionLabel>,
     connections: Few<ConnectionLabel>,
+    source_changes: Family<ConnectionLabel, Counter>,
     refusals: Counter,
+    rolled_back: Family<PluginLabel, Counter>,
+    rollout_comparisons: Family<ComparisonLabels, Counter>,
+    rollout_stage: Family<StageLabels, Gauge>,
     circuits_open: Gauge,
 }
 
@@ -119,7 +142,23 @@ impl PluginMetrics {
                 "Items that one conversion produced, by connection",
             ),
             connections: Few::new(limits::CONNECTIONS_COUNTED),
+            source_changes: register.add(
+                "source_changes",
+                "Changes of what a source sends or of what a version reads of it, by connection",
+            ),
             refusals: register.add("plugin_refusals", "Components that were refused"),
+            rolled_back: register.add(
+                "rollouts_rolled_back",
+                "Rollouts that a guard ended, by plugin",
+            ),
+            rollout_comparisons: register.add(
+                "rollout_comparisons",
+                "Deliveries that both versions of a rollout converted, by plugin and result: same, different or harmful",
+            ),
+            rollout_stage: register.add(
+                "rollout_stage",
+                "The stage of the last rollout of a plugin: 1 for its stage, 0 for the others",
+            ),
             circuits_open: register.add(
                 "plugin_circuits_open",
                 "Open circuit breakers: versions that are called less often for a connection, because they keep failing",
@@ -171,16 +210,7 @@ impl PluginMetrics {
 
     /// Returns the counters for conversions of the connection's deliveries.
     pub fn content_of(&self, connection: &Connection) -> Content {
-        let mut of = ConnectionLabel {
-            workspace: connection.workspace.to_string(),
-            connection: connection.name.clone(),
-        };
-        if !self.connections.has(&of) {
-            of = ConnectionLabel {
-                workspace: OTHER.to_owned(),
-                connection: OTHER.to_owned(),
-            };
-        }
+        let of = self.label(connection.workspace, &connection.name);
         let with = ["phone", "email", "name", "listing"].map(|field| {
             let labels = FieldLabels {
                 workspace: of.workspace.clone(),
@@ -196,9 +226,63 @@ impl PluginMetrics {
         }
     }
 
+    /// Returns the label of a connection. Connections past the bound share one.
+    fn label(&self, workspace: WorkspaceId, connection: &str) -> ConnectionLabel {
+        let of = ConnectionLabel {
+            workspace: workspace.to_string(),
+            connection: connection.to_owned(),
+        };
+        if self.connections.has(&of) {
+            return of;
+        }
+        ConnectionLabel {
+            workspace: OTHER.to_owned(),
+            connection: OTHER.to_owned(),
+        }
+    }
+
+    /// Counts a change of a source.
+    pub fn source_changed(&self, workspace: WorkspaceId, connection: &str) {
+        let of = self.label(workspace, connection);
+        self.source_changes.get_or_create(&of).inc();
+    }
+
     /// Counts a refused component.
     pub fn refused(&self) {
         self.refusals.inc();
+    }
+
+    /// Counts a comparison of both versions of a rollout.
+    pub fn compared(&self, plugin: &str, same: bool, harmful: bool) {
+        let labels = ComparisonLabels {
+            plugin: plugin.to_owned(),
+            result: match (same, harmful) {
+                (_, true) => "harmful",
+                (true, false) => "same",
+                (false, false) => "different",
+            },
+        };
+        self.rollout_comparisons.get_or_create(&labels).inc();
+    }
+
+    /// Sets the stage of the last rollout of a plugin.
+    pub fn stage(&self, plugin: &str, stage: Stage) {
+        for one in Stage::ALL {
+            let labels = StageLabels {
+                plugin: plugin.to_owned(),
+                stage: one.as_str(),
+            };
+            let gauge = self.rollout_stage.get_or_create(&labels);
+            gauge.set(i64::from(*one == stage));
+        }
+    }
+
+    /// Counts a rollout that a guard ended.
+    pub fn rolled_back(&self, plugin: &str) {
+        let plugin = PluginLabel {
+            plugin: plugin.to_owned(),
+        };
+        self.rolled_back.get_or_create(&plugin).inc();
     }
 
     /// Sets the number of open circuits.

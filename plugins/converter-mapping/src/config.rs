@@ -8,6 +8,7 @@ use leadhost_sdk::serde_json::{self, Value};
 use serde::{Deserialize, Deserializer, de::Error};
 
 use crate::path::Path;
+use crate::time;
 
 /// The configuration as JSON Schema, for people and for the host.
 pub const SCHEMA: &str = include_str!("config.schema.json");
@@ -160,7 +161,7 @@ pub struct Source {
     /// From text found to replacement; other texts stay unchanged.
     pub map: BTreeMap<String, String>,
     /// For a time: `epoch`, or a pattern such as `%d/%m/%Y %H:%M`.
-    #[serde(deserialize_with = "one_or_many")]
+    #[serde(deserialize_with = "formats")]
     pub format: Vec<String>,
     /// For a listing: `client`, `portal`, or the source's word.
     pub kind: Option<String>,
@@ -225,6 +226,15 @@ impl<'de> Deserialize<'de> for Attributes {
     }
 }
 
+/// Reads the formats of a time. One with an unknown directive would fit no time.
+fn formats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let formats: Vec<String> = one_or_many(deserializer)?;
+    for format in &formats {
+        time::check_format(format).map_err(D::Error::custom)?;
+    }
+    Ok(formats)
+}
+
 fn one_or_many<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -268,5 +278,10 @@ mod tests {
         assert!(refused(r#"{"fields": {"name": "a["}}"#).contains("a["));
         assert!(refused(r#"{"fields": {"name": 1}}"#).contains("not 1"));
         assert!(refused(r#"{"attributes": "some"}"#).contains("rest"));
+        let format = refused(r#"{"fields": {"occurredAt": {"path": "a", "format": "%d/%Q"}}}"#);
+        assert!(
+            format.contains("`%Q`") && format.contains("`%Y`"),
+            "{format}"
+        );
     }
 }

@@ -2,23 +2,35 @@
 //!
 //! An item is read through a few views: the item itself, the objects in it that are known
 //! to hold a lead, and its lists of questions and answers. The view with a phone
-//! or an e-mail address comes first. Objects that belong to other people (`client`, `user`,
-//! `vendor`, ...) are never searched for a person.
+//! or an e-mail address comes first. If the phone or the address is in none of them, lists
+//! of names and values under other names count too. Objects that belong to other people
+//! (`client`, `user`, `vendor`, ...) are never searched for a person.
+
+use std::collections::BTreeSet;
 
 use leadhost_sdk::{serde_json::Value, text_of};
 
 use crate::body::json_in;
 use crate::fold::fold;
 use crate::heuristics::{
-    is_email_name, is_others, is_phone_name, is_truth, looks_like_email, looks_like_phone,
+    is_email_name, is_full_phone, is_name_question, is_others, is_plain_phone, is_truth,
+    looks_like_email, looks_like_phone,
 };
+use crate::loose;
 use crate::names;
-use crate::pairs;
-use crate::record::Record;
+use crate::pairs::{self, Pair};
+use crate::people;
+use crate::record::{FIRST_NAMES, Record};
 use crate::view::{View, push};
 
 pub struct Guess<'a> {
     views: Vec<View<'a>>,
+    /// The objects that the views are made of.
+    places: Vec<&'a Value>,
+    /// Questions and answers in other places and shapes; only for what is not in the views.
+    loose: Option<View<'a>>,
+    /// Whether the views have a contact of their own.
+    has_contact: bool,
     /// Whether the item has a field that only events have.
     pub looks_like_event: bool,
 }
@@ -33,12 +45,20 @@ impl<'a> Guess<'a> {
     pub fn new(record: &mut Record<'a>) -> Self {
         let mut guess = Self {
             views: Vec::new(),
+            places: Vec::new(),
+            loose: None,
+            has_contact: false,
             looks_like_event: false,
         };
         let configured = record.pairs.len();
         guess.collect(record, record.item, "", 0);
         if let Some(person) = record.person {
+            let known = record.pairs.len();
             guess.collect(record, person, "", 1);
+            // The person in the answers is not the one who is named beside them.
+            if !people::has_contact(person) && guess.is_other(&record.pairs[known..]) {
+                record.pairs.truncate(known);
+            }
         }
         if let Some(root) = guess.views.first() {
             guess.looks_like_event = root
@@ -47,29 +67,14 @@ impl<'a> Guess<'a> {
                 .any(|(name, _)| names::EVENTS.contains(&name.as_str()));
         }
         if record.pairs.len() > configured || configured > 0 {
-            let mut entries = Vec::new();
-            for pair in &record.pairs {
-                if let Some(hint) = pair.hint {
-                    entries.push((hint.to_owned(), pair.value));
-                }
-                let (name, label) = (fold(&pair.name), fold(&pair.label));
-                if label != name {
-                    entries.push((label, pair.value));
-                }
-                entries.push((name, pair.value));
-            }
-            guess.views.push(View {
-                entries,
-                questions: true,
-                person: true,
-                about: false,
-                root: false,
-            });
+            let view = answers(&record.pairs, true);
+            guess.views.push(view);
         }
         let best = guess.views.iter().position(View::has_contact);
         if let Some(best) = best {
             guess.views[..=best].rotate_right(1);
         }
+        guess.collect_loose(record, configured);
         guess
     }
 
@@ -83,13 +88,18 @@ impl<'a> Guess<'a> {
             .map(|(key, value)| (fold(key), value))
             .collect();
         let inner = entries.clone();
+        let questions =
+            names::QUESTIONS.contains(&name) || fields.keys().any(|key| key.contains('?'));
+        self.places.push(value);
         self.views.push(View {
             entries,
-            questions: names::QUESTIONS.contains(&name)
-                || fields.keys().any(|key| key.contains('?')),
+            questions,
+            form: questions,
             person: names::PERSONS.contains(&name),
             about: name == "summary",
             root: depth == 0,
+            lead: names::LEAD_WORDS.contains(&name),
+            answer: depth > 0 && loose::is_pair(value),
         });
         for (key, child) in inner {
             if !(child.is_object() || child.is_array()) {
@@ -113,7 +123,7 @@ impl<'a> Guess<'a> {
                     continue;
                 }
             }
-            if names::CONTAINERS.contains(&key.as_str()) {
+            if names::is_container(&key) {
                 let child = match child {
                     Value::Array(items) => items.first().unwrap_or(child),
                     other => other,
@@ -121,6 +131,108 @@ impl<'a> Guess<'a> {
                 self.collect(record, child, &key, depth + 1);
             }
         }
+    }
+
+    /// Adds the lists of names and values in other places and shapes, if they have what is
+    /// missing, a phone or an address, and no other person's name.
+    fn collect_loose(&mut self, record: &mut Record<'a>, configured: usize) {
+        let lists = self.missing_lists(record, configured);
+        // The same contact may be in two lists. Two contacts may be two people.
+        let mut told = BTreeSet::new();
+        let lists = lists.into_iter();
+        let lists: Vec<_> = lists.filter(|list| told.insert(list.contacts())).collect();
+        let count = |wanted: fn((bool, bool)) -> bool| {
+            let having = lists.iter().filter(|list| wanted(list.kinds()));
+            having.count()
+        };
+        if lists.is_empty() || count(|kinds| kinds.0) > 1 || count(|kinds| kinds.1) > 1 {
+            return;
+        }
+        let is_answered = lists.iter().any(|list| list.is_answered);
+        let pairs: Vec<Pair<'a>> = lists.into_iter().flat_map(|list| list.pairs).collect();
+        // An event without a person's name is not about a person.
+        let is_named = pairs
+            .iter()
+            .any(|pair| is_name(&pair.name) || is_name(&pair.label));
+        let mut persons = self.views.iter().filter(|view| view.person);
+        if self.looks_like_event && !is_named && persons.all(|view| name_in(view).is_none()) {
+            return;
+        }
+        self.loose = Some(answers(&pairs, is_answered));
+        // They replace pairs of the same values under names that say less.
+        let values = pairs.iter().map(|pair| std::ptr::from_ref(pair.value));
+        let values: BTreeSet<_> = values.collect();
+        let mut index = 0;
+        record.pairs.retain(|pair| {
+            index += 1;
+            index <= configured || !values.contains(&std::ptr::from_ref(pair.value))
+        });
+        record.pairs.extend(pairs);
+    }
+
+    /// Returns the lists with a phone or an address that the views do not have.
+    fn missing_lists(
+        &mut self,
+        record: &mut Record<'a>,
+        configured: usize,
+    ) -> Vec<loose::List<'a>> {
+        let (phone, email) = people::has_kinds(record.item);
+        let has = |wanted: fn((bool, bool)) -> bool| {
+            let mut pairs = record.pairs.iter();
+            pairs.any(|pair| wanted(pair.kinds()))
+        };
+        if (phone || has(|kinds| kinds.0)) && (email || has(|kinds| kinds.1)) {
+            return Vec::new();
+        }
+        // A list may be in two places: a member of one, and the next one itself.
+        let configured = record.pairs[..configured].iter();
+        let mut known: BTreeSet<_> = configured.map(|pair| pair.list).collect();
+        let lists = self.places.iter().flat_map(|place| loose::beside(place));
+        let lists = lists.filter(|list| {
+            let first = list.pairs.first();
+            first.is_some_and(|pair| known.insert(pair.list))
+        });
+        let mut lists: Vec<_> = lists.take(MAX_VIEWS).collect();
+        if lists.is_empty() {
+            return lists;
+        }
+        let (phones, emails) =
+            record.unmarked(|record| (self.usual_phones(record), self.usual_emails(record)));
+        let has_phone = phones.iter().any(|phone| looks_like_phone(phone));
+        let has_email = emails.iter().any(|email| looks_like_email(email));
+        self.has_contact = has_phone || has_email;
+        lists.retain(|list| {
+            let (phone, email) = list.kinds();
+            (phone && !has_phone || email && !has_email)
+                && (list.is_form || !self.has_contact)
+                && !self.is_other(&list.pairs)
+        });
+        lists
+    }
+
+    /// Whether the item's own name is a deal's or a form's.
+    fn hides_name(&self) -> bool {
+        let root = self.views.iter().find(|view| view.root);
+        self.loose.is_some()
+            && !self.has_contact
+            && root.is_some_and(|root| names::DEALS.iter().any(|name| root.has(name)))
+    }
+
+    /// Whether the pairs have another name than the people in the views. The item's own
+    /// `name` may be a form's.
+    fn is_other(&self, pairs: &[Pair<'a>]) -> bool {
+        let Some(theirs) = name_in(&answers(pairs, true)) else {
+            return false;
+        };
+        let views = self.views.iter().filter(|view| !view.answer);
+        let names = views.filter_map(|view| match view.root && !view.has_contact() {
+            true => compared(view.first(names::FULL_NAMES)),
+            false => name_in(view),
+        });
+        let mut names = names.peekable();
+        let is_same =
+            |own: String| own.starts_with(theirs.as_str()) || theirs.starts_with(own.as_str());
+        names.peek().is_some() && !names.any(is_same)
     }
 
     /// Returns the value of the first of the names, view after view, that yields a text.
@@ -133,10 +245,13 @@ impl<'a> Guess<'a> {
         names: &[&str],
         wanted: impl Fn(&View<'a>) -> bool,
     ) -> Option<(&'a Value, String)> {
-        self.views
-            .iter()
+        self.all()
             .filter(|view| wanted(view))
             .find_map(|view| view.first(names))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &View<'a>> {
+        self.views.iter().chain(&self.loose)
     }
 
     fn take(&self, record: &mut Record<'a>, names: &[&str]) -> Option<String> {
@@ -159,13 +274,24 @@ impl<'a> Guess<'a> {
 
     /// Returns the name, and whether it was in the item itself.
     pub fn name(&self, record: &mut Record<'a>) -> Option<(String, bool)> {
+        if let Some(loose) = self.loose.as_ref().filter(|_| !self.has_contact) {
+            let persons = self.views.iter().filter(|view| view.person);
+            let found = persons
+                .chain([loose])
+                .find_map(|view| view.name(record, true));
+            if let Some(name) = found {
+                return Some((name, false));
+            }
+        }
         // Beside the answers of a form, `name` is the form's name; beside a contact's
         // phone it may be the person's.
         let apart = self.views.first().is_some_and(|best| {
             best.has_contact() && !best.root && (best.questions || !best.person)
         });
+        let hides_name = self.hides_name();
         for (index, view) in self.views.iter().enumerate() {
             let plain = !apart || index == 0 || view.questions || view.person;
+            let plain = plain && !(view.root && hides_name);
             if let Some(name) = view.name(record, plain) {
                 return Some((name, view.root));
             }
@@ -173,40 +299,94 @@ impl<'a> Guess<'a> {
         None
     }
 
+    /// Returns a name that only a lead with a contact has.
+    pub fn own_name(&self, record: &mut Record<'a>) -> Option<String> {
+        self.all().find_map(|view| view.own_name(record))
+    }
+
     /// Returns all phones, likeliest first; one number in two spellings counts once.
     pub fn phones(&self, record: &mut Record<'a>) -> Vec<String> {
+        let mut out = self.usual_phones(record);
+        if !out.iter().any(|phone| looks_like_phone(phone))
+            && let Some(view) = &self.loose
+        {
+            let known = out.len();
+            view.phones(record, &mut out);
+            if out.len() == known {
+                view.likely_phones(record, &mut out);
+            }
+        }
+        if out.is_empty() {
+            for view in &self.views {
+                view.members(record, &mut out, names::PHONES, looks_like_phone);
+                view.split_phone(record, &mut out);
+            }
+        }
+        if out.is_empty() {
+            answered(self.all(), record, &mut out, is_full_phone);
+        }
+        if out.is_empty() && !self.looks_like_event {
+            for view in &self.views {
+                view.plain_contacts(record, &mut out, is_plain_phone);
+            }
+        }
+        out
+    }
+
+    fn usual_phones(&self, record: &mut Record<'a>) -> Vec<String> {
         let mut out = Vec::new();
         for view in &self.views {
             view.phones(record, &mut out);
         }
         if out.is_empty() {
             for view in &self.views {
-                view.likely(record, &mut out, is_phone_name, looks_like_phone);
+                view.likely_phones(record, &mut out);
             }
         }
         out
     }
 
     pub fn emails(&self, record: &mut Record<'a>) -> Vec<String> {
-        let mut out = Vec::new();
-        for view in &self.views {
+        let mut out = self.usual_emails(record);
+        if out.is_empty()
+            && let Some(view) = &self.loose
+        {
             view.texts(record, names::EMAILS, &mut out, looks_like_email);
-        }
-        if out.is_empty() {
-            for view in &self.views {
-                view.likely(record, &mut out, is_email_name, looks_like_email);
+            view.likely(record, &mut out, is_email_name, true, looks_like_email);
+            if out.is_empty() {
+                answered(&self.loose, record, &mut out, looks_like_email);
             }
         }
         if out.is_empty() {
-            // An answer that is an address, whatever the question was.
-            for view in self.views.iter().filter(|view| view.questions) {
-                view.likely(record, &mut out, |name| !is_others(name), looks_like_email);
+            for view in &self.views {
+                view.members(record, &mut out, names::EMAILS, looks_like_email);
+            }
+        }
+        if out.is_empty() && !self.looks_like_event {
+            for view in &self.views {
+                view.plain_contacts(record, &mut out, |_, text| looks_like_email(text));
             }
         }
         if out.is_empty() {
             for view in &self.views {
                 view.texts(record, names::LAST_EMAILS, &mut out, looks_like_email);
             }
+        }
+        out
+    }
+
+    fn usual_emails(&self, record: &mut Record<'a>) -> Vec<String> {
+        let mut out = Vec::new();
+        for view in &self.views {
+            view.texts(record, names::EMAILS, &mut out, looks_like_email);
+        }
+        if out.is_empty() {
+            for view in &self.views {
+                view.likely(record, &mut out, is_email_name, true, looks_like_email);
+            }
+        }
+        if out.is_empty() {
+            answered(&self.views, record, &mut out, looks_like_email);
         }
         out
     }
@@ -328,4 +508,57 @@ impl<'a> Guess<'a> {
         }
         out
     }
+}
+
+/// Returns the view of questions and answers; `form` says whether they are a form's.
+fn answers<'a>(pairs: &[Pair<'a>], form: bool) -> View<'a> {
+    let mut entries = Vec::new();
+    for pair in pairs {
+        if let Some(hint) = pair.hint {
+            entries.push((hint.to_owned(), pair.value));
+        }
+        let (name, label) = (fold(&pair.name), fold(&pair.label));
+        if label != name {
+            entries.push((label, pair.value));
+        }
+        entries.push((name, pair.value));
+    }
+    View {
+        entries,
+        questions: true,
+        form,
+        person: true,
+        about: false,
+        root: false,
+        lead: false,
+        answer: false,
+    }
+}
+
+/// Adds the answers that look like a contact, whatever the question was.
+fn answered<'v, 'a: 'v>(
+    views: impl IntoIterator<Item = &'v View<'a>>,
+    record: &mut Record<'a>,
+    out: &mut Vec<String>,
+    fits: fn(&str) -> bool,
+) {
+    for view in views.into_iter().filter(|view| view.form) {
+        view.likely(record, out, |name| !is_others(name), false, fits);
+    }
+}
+
+/// Returns the name in a view, for comparison.
+fn name_in(view: &View<'_>) -> Option<String> {
+    let found = view.first(names::FULL_NAMES);
+    compared(found.or_else(|| view.first(&FIRST_NAMES)))
+}
+
+fn compared(found: Option<(&Value, String)>) -> Option<String> {
+    Some(fold(&found?.1)).filter(|name| !name.is_empty())
+}
+
+fn is_name(name: &str) -> bool {
+    let folded = fold(name);
+    let name = folded.as_str();
+    names::FULL_NAMES.contains(&name) || FIRST_NAMES.contains(&name) || is_name_question(name)
 }

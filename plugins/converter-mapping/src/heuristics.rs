@@ -97,6 +97,57 @@ pub fn is_name_question(name: &str) -> bool {
     asks && !is_others(name) && !name.contains("empresa") && !name.contains("company")
 }
 
+/// A part of a person's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Full,
+    First,
+    Last,
+}
+
+/// Returns which part of the lead's name a folded name asks for, if it says whose name it
+/// is: `contato_nome`, `nomeDoComprador`, `buyerFirstName`.
+pub fn whose(name: &str) -> Option<Part> {
+    const OF: [&str; 5] = ["", "do", "da", "de", "del"];
+    let is_own = |rest: &str| {
+        let mut persons = OF.iter().filter_map(|of| rest.strip_prefix(of));
+        persons.any(|person| names::LEAD_WORDS.contains(&person))
+    };
+    let parts = [
+        (Part::Full, names::NAME_WORDS),
+        (Part::First, names::FIRST_NAME_WORDS),
+        (Part::Last, names::LAST_NAME_WORDS),
+    ];
+    let fits = |word: &&str| {
+        name.strip_suffix(*word)
+            .is_some_and(|rest| names::LEAD_WORDS.contains(&rest))
+            || name.strip_prefix(*word).is_some_and(is_own)
+    };
+    let found = parts.iter().find(|(_, words)| words.iter().any(&fits));
+    found.map(|(part, _)| *part)
+}
+
+/// Whether a text is a phone with its country code and nothing else.
+pub fn is_full_phone(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with('+')
+        && (10..=15).contains(&digits(text).len())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_digit() || "+()-. ".contains(c))
+}
+
+/// Whether a text under one of the names `contato`, `contacto` and `contact` can be nothing
+/// but a phone: it has the signs of one, or as many digits as a Brazilian one with its area
+/// code. A `contact` of digits alone is an id as well.
+pub fn is_plain_phone(name: &str, text: &str) -> bool {
+    let number = digits(text);
+    let is_complete = matches!(number.len(), 10 | 11)
+        || matches!(number.len(), 12 | 13) && number.starts_with("55");
+    let is_id = name == "contact" || !is_complete;
+    looks_like_phone(text) && (!is_id || text.contains(['+', '(']))
+}
+
 /// Whether the name refers to another person. `client` is the advertiser's word for
 /// itself, `cliente` the lead.
 pub fn is_others(name: &str) -> bool {
@@ -126,6 +177,41 @@ mod tests {
         assert!(!is_phone_name("phonenumberid"));
         assert!(is_name_question("qualoseunomecompleto"));
         assert!(!is_name_question("nomedaempresa"));
+    }
+
+    #[test]
+    fn names_that_say_whose_they_are_are_recognised() {
+        for (name, part) in [
+            ("compradornome", Part::Full),
+            ("nomedointeressado", Part::Full),
+            ("buyerfullname", Part::Full),
+            ("contactfirstname", Part::First),
+            ("sobrenomedocliente", Part::Last),
+        ] {
+            assert_eq!(whose(name), Some(part), "{name}");
+        }
+        for name in ["nomedocorretor", "username", "formname", "nome", "lead"] {
+            assert_eq!(whose(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_contact_of_digits_may_be_an_id() {
+        for (name, text, expect) in [
+            ("contato", "11900000000", true),
+            ("contato", "5511900000000", true),
+            ("contato", "+351 912 345 670", true),
+            ("contact", "(11) 90000-0000", true),
+            ("contact", "11900000000", false),
+            ("contato", "106314056576", false),
+            ("contato", "80123456", false),
+            ("contato", "Ana", false),
+        ] {
+            assert_eq!(is_plain_phone(name, text), expect, "{name} {text}");
+        }
+        assert!(is_full_phone("+55 (11) 90000-0000"));
+        assert!(!is_full_phone("11 90000-0000"));
+        assert!(!is_full_phone("+55 11 90000-0000 Ana"));
     }
 
     #[test]

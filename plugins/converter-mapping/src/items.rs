@@ -1,7 +1,7 @@
 //! Finds the leads in a body.
 
 use leadhost_sdk::{
-    Delivery, Item,
+    Delivery, Item, Outcome,
     serde_json::{Map, Value},
 };
 
@@ -19,7 +19,16 @@ const MAX_DEPTH: usize = 5;
 
 /// Returns the items of a body, and notes on where they were found.
 pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> (Vec<Item>, Vec<String>) {
-    let mut search = Search::default();
+    let is_lead = |value: &Value| {
+        let (item, _) = lead::item(config, delivery, body, value, None, "");
+        matches!(item.outcome, Outcome::Lead(_))
+    };
+    let mut search = Search {
+        places: Vec::new(),
+        notes: Vec::new(),
+        has_contact: &|value| lead::has_contact(delivery, body, value),
+        is_lead: &is_lead,
+    };
     match found(config, body) {
         Some(found) if config.is_guessing() => search.guess(found, body),
         Some(found) => search.take(found),
@@ -28,7 +37,9 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> (Vec<Item>, V
             return (vec![item], Vec::new());
         }
     }
-    let Search { places, mut notes } = search;
+    let Search {
+        places, mut notes, ..
+    } = search;
     let mut items = Vec::with_capacity(places.len());
     for place in places {
         items.push(match place {
@@ -77,13 +88,16 @@ impl<'a> Found<'a> {
     }
 }
 
-#[derive(Default)]
-struct Search<'a> {
+struct Search<'a, 'o> {
     places: Vec<Place<'a>>,
     notes: Vec<String>,
+    /// Whether a contact is read from a value that is an item.
+    has_contact: &'o dyn Fn(&Value) -> bool,
+    /// Whether it is a lead.
+    is_lead: &'o dyn Fn(&Value) -> bool,
 }
 
-impl<'a> Search<'a> {
+impl<'a> Search<'a, '_> {
     /// Adds the configured items.
     fn take(&mut self, found: Found<'a>) {
         let items = found.each();
@@ -118,36 +132,86 @@ impl<'a> Search<'a> {
     /// Adds a value. A value that is not a lead itself may contain one, or a list of them,
     /// under any name.
     fn look_inside(&mut self, value: &'a Value, path: &str) {
+        self.look_inside_or(value, None, path);
+    }
+
+    /// Adds a value in the same way. If it contains no contact, `otherwise` is its person.
+    fn look_inside_or(&mut self, value: &'a Value, otherwise: Option<&'a Value>, path: &str) {
         if people::has_contact(value) || has_answers(value, 0) {
             return self.one(value, None, path);
         }
         let found = people::candidates(value, None);
         match found.as_slice() {
-            [] => self.item(value, None, path),
+            [] => self.look_for_answers(value, otherwise, path),
             [one] => match one.value {
                 // The only person of a container belongs to the item.
                 Value::Array(list) if list.len() == 1 && is_container(&one.path) => {
                     self.note_list(&below(path, &one.path));
                     self.one(value, None, path);
                 }
-                Value::Array(list) => {
-                    self.note_others(value, list, path);
-                    let path = below(path, &one.path);
-                    self.note_list(&path);
-                    for (index, value) in list.iter().enumerate() {
-                        self.look_inside(value, &below(&path, &index.to_string()));
-                    }
-                }
+                Value::Array(list) => self.each(value, list, &below(path, &one.path), path),
                 // A person in an event may be the one who caused it.
                 _ if is_event(value) => self.item(value, None, path),
                 _ => self.one(value, Some(one), path),
             },
-            several => {
-                let are_lists = several.iter().all(|one| one.value.is_array());
-                let what = if are_lists { "lists" } else { "places" };
-                let places = several.iter().map(|one| below(path, &one.path));
-                self.unclear(what, places.collect(), path);
+            several
+                if !is_event(value)
+                    && let Some(records) = people::records(several) =>
+            {
+                self.each_record(value, &records, path);
             }
+            several => self.several(several, path),
+        }
+    }
+
+    /// Adds a value without people. It may still contain one, or a list of them, whose
+    /// contacts are in questions and answers under any name.
+    fn look_for_answers(&mut self, value: &'a Value, otherwise: Option<&'a Value>, path: &str) {
+        let found = match is_event(value) {
+            true => Vec::new(),
+            false => people::sheets(value),
+        };
+        let is_itself = |one: &People<'_>| value.is_object() && std::ptr::eq(one.value, value);
+        if found.is_empty() || found.iter().any(is_itself) || (self.has_contact)(value) {
+            return self.item(value, otherwise, path);
+        }
+        match (found.as_slice(), people::records(&found)) {
+            ([one], None) if one.value.is_object() => self.one(value, Some(one), path),
+            _ if (self.is_lead)(value) => self.item(value, otherwise, path),
+            (_, Some(records)) => self.each_record(value, &records, path),
+            ([one], None) if let Value::Array(list) = one.value => {
+                self.each(value, list, &below(path, &one.path), path);
+            }
+            (several, _) => self.several(several, path),
+        }
+    }
+
+    fn several(&mut self, several: &[People<'a>], path: &str) {
+        let are_lists = several.iter().all(|one| one.value.is_array());
+        let what = if are_lists { "lists" } else { "places" };
+        let places = several.iter().map(|one| below(path, &one.path));
+        self.unclear(what, places.collect(), path);
+    }
+
+    /// Adds each element of a list of leads in the value.
+    fn each(&mut self, value: &'a Value, list: &'a [Value], place: &str, path: &str) {
+        self.note_others(value, list, path);
+        self.note_list(place);
+        for (index, value) in list.iter().enumerate() {
+            self.look_inside(value, &below(place, &index.to_string()));
+        }
+    }
+
+    /// Adds each record of a list. A record without a contact may still have a name or an id
+    /// where others have their person.
+    fn each_record(&mut self, value: &'a Value, records: &people::Records<'a>, path: &str) {
+        let place = below(path, &records.path);
+        self.note_others(value, records.list, path);
+        self.note_list(&place);
+        for (index, record) in records.list.iter().enumerate() {
+            let path = below(&place, &index.to_string());
+            let person = records.person(record).filter(|person| person.is_object());
+            self.look_inside_or(record, person, &path);
         }
     }
 
@@ -214,7 +278,7 @@ fn is_event(value: &Value) -> bool {
 
 fn is_container(path: &str) -> bool {
     let key = path.rsplit('.').next().unwrap_or_default();
-    names::CONTAINERS.contains(&fold(key).as_str())
+    names::is_container(&fold(key))
 }
 
 /// Whether the value has its own questions and answers.
@@ -227,7 +291,7 @@ fn has_answers(value: &Value, depth: usize) -> bool {
             let name = fold(key);
             let lists = names::PAIR_LISTS.contains(&name.as_str());
             lists && !pairs::guessed(inner, value).is_empty()
-                || names::CONTAINERS.contains(&name.as_str()) && has_answers(inner, depth + 1)
+                || names::is_container(&name) && has_answers(inner, depth + 1)
         })
 }
 
@@ -342,7 +406,7 @@ fn is_lead(value: &Value) -> bool {
             let name = name.as_str();
             names::is_contact(name)
                 || names::FULL_NAMES.contains(&name)
-                || names::CONTAINERS.contains(&name)
+                || names::is_container(name)
                 || names::PAIR_LISTS.contains(&name)
         })
     }) && !crate::pairs::is_pair(value)

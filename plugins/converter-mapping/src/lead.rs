@@ -1,6 +1,6 @@
 //! Converts one item of a body to a lead, or to the reason why it is not one.
 
-use leadhost_sdk::{Delivery, Item, Lead, Outcome, digits, serde_json::Value};
+use leadhost_sdk::{Delivery, Item, Lead, Outcome, serde_json::Value};
 
 use crate::config::{Attributes, Config, Field};
 use crate::guess::Guess;
@@ -50,6 +50,13 @@ pub fn item(
     (Item::invalid(problem, path), left_out)
 }
 
+/// Whether a phone or an address is found in the item without configuration.
+pub fn has_contact(delivery: &Delivery, root: &Value, value: &Value) -> bool {
+    let mut record = Record::new(value, root, delivery);
+    let guess = Guess::new(&mut record);
+    !guess.phones(&mut record).is_empty() || !guess.emails(&mut record).is_empty()
+}
+
 /// Returns some of the places of people, for readers of a note.
 pub fn quoted(places: &[String]) -> String {
     const MOST: usize = 5;
@@ -79,20 +86,14 @@ fn read<'a>(
         Some(field) => record.first(field),
         None => guess.and_then(|guess| guess.external_id(record)),
     };
-    let (name, name_of_item) = match &fields.name {
+    let (mut name, name_of_item) = match &fields.name {
         Some(field) => (record.first_name(field), false),
         None => guess
             .and_then(|guess| guess.name(record))
             .map_or((None, false), |(name, of_item)| (Some(name), of_item)),
     };
     let phones = match &fields.phones {
-        Some(field) => {
-            let found = record.all(field).into_iter().map(|found| found.text);
-            // An area code without a phone.
-            found
-                .filter(|text| digits(text).len() > 3 || text.starts_with('<'))
-                .collect()
-        }
+        Some(field) => record.phones(field),
         None => guess.map_or(Vec::new(), |guess| guess.phones(record)),
     };
     let emails = match &fields.emails {
@@ -133,9 +134,7 @@ fn read<'a>(
     let region = fields
         .region
         .as_ref()
-        .and_then(|field| record.first(field))
-        .map(|region| region.trim().to_ascii_uppercase())
-        .filter(|region| region.len() == 2 && region.bytes().all(|b| b.is_ascii_uppercase()));
+        .and_then(|field| record.region(field));
     let action = fields
         .action
         .as_ref()
@@ -156,6 +155,9 @@ fn read<'a>(
         && (external_id.is_some() || message.is_some() || !listings.is_empty());
     if !contact && !identified && !named {
         return nobody(event, external_id.as_deref(), path);
+    }
+    if name.is_none() && fields.name.is_none() {
+        name = guess.and_then(|guess| guess.own_name(record));
     }
 
     let mut lead = Lead::new()
@@ -215,7 +217,7 @@ fn nobody(event: bool, external_id: Option<&str>, path: &str) -> Item {
     }
     if external_id.is_some() {
         return Item::ignored(
-            "an id that names no person: a pointer or a change of a known lead; with `externalId` configured it is taken",
+            "an id that names no person: a pointer or a change of a known lead; configure `externalId` to accept it as a lead",
         );
     }
     Item::invalid(

@@ -15,6 +15,7 @@ mod heuristics;
 mod items;
 mod lead;
 mod leftover;
+mod loose;
 mod names;
 mod pairs;
 mod path;

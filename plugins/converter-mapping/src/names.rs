@@ -2,6 +2,9 @@
 //! and English. A name is listed only if its meaning does not depend on the source: names
 //! that some source uses for the advertiser, the owner or the salesperson are left out.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 /// Objects in which sources put the lead, or a part of it.
 pub const CONTAINERS: &[&str] = &[
     "lead",
@@ -142,6 +145,76 @@ pub const PAIR_LISTS: &[&str] = &[
     "changes",
 ];
 
+/// Parts of the names of lists of fields.
+pub const FIELD_LISTS: &[&str] = &[
+    "field",
+    "campo",
+    "custom",
+    "extra",
+    "adiciona",
+    "additional",
+    "detail",
+    "detalhe",
+    "detalle",
+    "contat",
+    "contact",
+    "question",
+    "pergunta",
+    "pregunta",
+    "answer",
+    "resposta",
+    "respuesta",
+    "info",
+    "form",
+    "atribut",
+    "attribut",
+    "propert",
+    "meta",
+    "dado",
+    "dato",
+    "data",
+    "value",
+    "valor",
+    "param",
+    "variab",
+    "variav",
+    "input",
+    "channel",
+    "canal",
+    "canais",
+    "phone",
+    "fone",
+    "email",
+];
+
+/// Parts of the names of what the source sets, not a person.
+pub const SETTINGS: &[&str] = &[
+    "setting",
+    "config",
+    "header",
+    "cookie",
+    "option",
+    "preference",
+    "preferencia",
+];
+/// Parts of the names of lists of goods.
+pub const GOODS: &[&str] = &["product", "produto", "item", "itens", "cart", "carrinho"];
+
+/// Names beside which `name` is a deal's or a form's.
+pub const DEALS: &[&str] = &[
+    "stage",
+    "stageid",
+    "dealstage",
+    "etapa",
+    "funil",
+    "pipeline",
+    "pipelineid",
+    "amount",
+    "dealid",
+    "formid",
+    "questions",
+];
+
 /// Places of a batch of leads.
 pub const BATCHES: &[&str] = &[
     "leads",
@@ -226,6 +299,74 @@ pub const NAMES: &[&str] = &[
     "name", "nome", "nombre", "names", "contato", "contacto", "contact",
 ];
 
+/// Words for the lead, in names such as `buyer_name`.
+pub const LEAD_WORDS: &[&str] = &[
+    "lead",
+    "contact",
+    "contato",
+    "contacto",
+    "customer",
+    "cliente",
+    "person",
+    "pessoa",
+    "persona",
+    "prospect",
+    "buyer",
+    "comprador",
+    "compradora",
+    "visitor",
+    "visitante",
+    "inquirer",
+    "enquirer",
+    "interessado",
+    "interessada",
+    "interesado",
+    "interesada",
+    "applicant",
+    "guest",
+    "requester",
+    "solicitante",
+    "candidato",
+    "candidate",
+    "consumidor",
+    "consumer",
+    "aluno",
+    "student",
+    "paciente",
+    "patient",
+    "participante",
+    "participant",
+    "attendee",
+    "inscrito",
+];
+pub const NAME_WORDS: &[&str] = &[
+    "fullname",
+    "nomecompleto",
+    "nombrecompleto",
+    "nome",
+    "nombre",
+    "name",
+];
+pub const FIRST_NAME_WORDS: &[&str] = &[
+    "firstname",
+    "givenname",
+    "fname",
+    "primeironome",
+    "primernombre",
+];
+pub const LAST_NAME_WORDS: &[&str] = &[
+    "lastname",
+    "familyname",
+    "surname",
+    "lname",
+    "sobrenome",
+    "ultimonome",
+    "apellido",
+    "apellidos",
+];
+/// Names of a phone or an e-mail address, but also of a name or an id.
+pub const CONTACT_TEXTS: &[&str] = &["contato", "contacto", "contact"];
+
 pub const PHONES: &[&str] = &[
     "whatsapp",
     "whatsappnumber",
@@ -294,9 +435,31 @@ pub const PHONES: &[&str] = &[
     "companyphone",
     "companyphonemain",
     "yourtel",
+    "zap",
+    "wpp",
+    "whats",
+    "numerowpp",
+    "numerozap",
+    "msisdn",
+    "fones",
+    "celulares",
+    "moviles",
+    "mobiles",
+];
+/// Names of several contacts, whose members say of which kind each is.
+pub const PLURALS: &[&str] = &[
+    "phones",
+    "telefones",
+    "telefonos",
+    "fones",
+    "celulares",
+    "emails",
+    "emailaddresses",
 ];
 pub const AREA_CODES: &[&str] = &["ddd", "areacode", "codigoarea", "codigodearea", "area"];
 pub const COUNTRY_CODES: &[&str] = &["ddi", "countrycode", "phonecountrycode", "dialcode"];
+/// Names of a phone without its codes; alone they are the number of a house.
+pub const NUMBERS: &[&str] = &["numero", "number", "num"];
 
 pub const EMAILS: &[&str] = &[
     "email",
@@ -683,7 +846,31 @@ pub const EVENTS: &[&str] = &[
     "leadaction",
 ];
 
+/// Lists with which every field of a body is compared.
+static IS_CONTAINER: LazyLock<BTreeSet<&str>> = LazyLock::new(|| set(CONTAINERS));
+static IS_PHONE: LazyLock<BTreeSet<&str>> = LazyLock::new(|| set(PHONES));
+static IS_EMAIL: LazyLock<BTreeSet<&str>> = LazyLock::new(|| set(EMAILS));
+
+fn set(names: &[&'static str]) -> BTreeSet<&'static str> {
+    names.iter().copied().collect()
+}
+
+/// Whether an object with this folded name contains the lead, or a part of it.
+pub fn is_container(name: &str) -> bool {
+    IS_CONTAINER.contains(name)
+}
+
+/// Whether a folded name is a usual one of a phone.
+pub fn is_phone(name: &str) -> bool {
+    IS_PHONE.contains(name)
+}
+
+/// Whether a folded name is a usual one of an e-mail address.
+pub fn is_email(name: &str) -> bool {
+    IS_EMAIL.contains(name)
+}
+
 /// Whether a folded name asks for a phone or an e-mail address.
 pub fn is_contact(name: &str) -> bool {
-    PHONES.contains(&name) || EMAILS.contains(&name)
+    is_phone(name) || is_email(name)
 }

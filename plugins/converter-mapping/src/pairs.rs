@@ -5,8 +5,12 @@ use leadhost_sdk::{is_absent, serde_json::Value, text_of};
 
 use crate::config::{Labels, Pairs};
 use crate::fold::fold;
-use crate::names::is_contact;
+use crate::heuristics::{is_others, looks_like_email, looks_like_phone};
+use crate::loose;
+use crate::names::{self, is_contact};
 use crate::path::{Path, walk};
+use crate::people::{self, is_contact_name, kinds};
+use crate::view::{email_text, phone_text};
 
 /// One question with its answer.
 pub struct Pair<'a> {
@@ -21,6 +25,35 @@ pub struct Pair<'a> {
     pub list: *const Value,
     /// Whether the list contains only its pairs, so that they replace it.
     pub whole: bool,
+}
+
+impl Pair<'_> {
+    /// Whether this is a phone, and whether it is an e-mail address: by its names or its
+    /// kind, and by its value.
+    pub fn kinds(&self) -> (bool, bool) {
+        let asked = [&self.name, &self.label].map(|name| kinds(&fold(name)));
+        let is_phone = self.hint == Some("phone") || asked.iter().any(|asked| asked.0);
+        let is_email = self.hint == Some("email") || asked.iter().any(|asked| asked.1);
+        (
+            is_phone && has_text(self.value, phone_text, looks_like_phone),
+            is_email && has_text(self.value, email_text, looks_like_email),
+        )
+    }
+
+    pub fn is_contact(&self) -> bool {
+        self.kinds() != (false, false)
+    }
+}
+
+/// Whether the value, or an element of it, has such a text.
+fn has_text(value: &Value, text: fn(&Value) -> Option<String>, fits: fn(&str) -> bool) -> bool {
+    let nodes = match value {
+        Value::Array(items) => items,
+        one => std::slice::from_ref(one),
+    };
+    nodes
+        .iter()
+        .any(|node| text(node).is_some_and(|text| fits(&text)))
 }
 
 /// Returns the pairs that a configuration describes.
@@ -78,6 +111,25 @@ fn elements(list: &Value) -> Vec<&Value> {
 /// Returns the pairs in a list or an object of one of the usual shapes. `beside` is
 /// the object that contains it, for names that are separate from answers.
 pub fn guessed<'a>(list: &'a Value, beside: &'a Value) -> Vec<Pair<'a>> {
+    let usual = usual(list, beside);
+    // Records are leads of their own.
+    let mut items = list.as_array().into_iter().flatten();
+    let is_lead = |item| raw(item, None, list, &[]).is_some() && is_record(item);
+    match usual.iter().all(|pair| pair.value.is_object()) && items.any(is_lead) {
+        true => Vec::new(),
+        false => usual,
+    }
+}
+
+/// Whether there is a phone among the pairs of a list of one of the usual shapes, and
+/// whether an e-mail address.
+pub fn guessed_kinds(list: &Value, beside: &Value) -> (bool, bool) {
+    let pairs = guessed(list, beside);
+    let kinds = pairs.iter().map(Pair::kinds);
+    kinds.fold((false, false), |all, one| (all.0 || one.0, all.1 || one.1))
+}
+
+fn usual<'a>(list: &'a Value, beside: &'a Value) -> Vec<Pair<'a>> {
     match list {
         Value::Array(items) => {
             let titles = titles(beside);
@@ -132,6 +184,45 @@ pub fn is_pair(item: &Value) -> bool {
     pair(item, None, item, &[]).is_some()
 }
 
+/// Whether an object is a record with a person in it, though its names are those of a
+/// question with its answer: an `id` beside `answers` that are a person's fields. The
+/// person in the answer to a question is another one.
+pub fn is_record(item: &Value) -> bool {
+    const ASKING: [&str; 5] = ["question", "pergunta", "pregunta", "label", "title"];
+    const IDS: [&str; 2] = ["id", "key"];
+    let text = |names: &[&str]| {
+        let values = names.iter().filter_map(|name| item.get(name));
+        values.filter_map(text_of).next()
+    };
+    if text(&ASKING).is_some() {
+        return false;
+    }
+    let name = text(&["column_id", "name", "slug", "field_name", "field"]);
+    if let Some(name) = &name
+        && (is_contact_name(name) || is_others(&fold(name)))
+    {
+        return false;
+    }
+    let id = text(&IDS).filter(|id| !is_others(&fold(id)));
+    let is_apart = name.is_none() && id.is_some();
+    let mut values = VALUES.iter().filter_map(|name| item.get(name));
+    people::has_contact(item)
+        || values.any(|value| holds_answers(value) || is_apart && people::has_contact(value))
+}
+
+/// Whether the value is a list of questions and answers with a contact, or contains one
+/// under a usual name.
+fn holds_answers(value: &Value) -> bool {
+    let asks = |list: &Value| {
+        let items = list.as_array().into_iter().flatten();
+        let mut pairs = items.filter_map(|item| raw(item, None, list, &[]));
+        pairs.any(|pair| pair.is_contact())
+    };
+    let fields = value.as_object().into_iter().flatten();
+    let mut lists = fields.filter(|(key, _)| names::PAIR_LISTS.contains(&fold(key).as_str()));
+    asks(value) || lists.any(|(_, list)| asks(list))
+}
+
 /// The ids and titles of questions.
 type Titles<'a> = Vec<(&'a Value, &'a Value)>;
 
@@ -148,6 +239,22 @@ fn titles(beside: &Value) -> Titles<'_> {
 }
 
 fn pair<'a>(
+    item: &'a Value,
+    key: Option<&str>,
+    list: &'a Value,
+    titles: &[(&'a Value, &'a Value)],
+) -> Option<Pair<'a>> {
+    let pair = raw(item, key, list, titles)?;
+    (typed(item).is_some() || !is_record(item)).then_some(pair)
+}
+
+/// Returns the value whose key is the name of its type.
+fn typed(item: &Value) -> Option<&Value> {
+    item.get(item.get("type")?.as_str()?)
+}
+
+/// Returns a pair, without asking whether it is a record.
+fn raw<'a>(
     item: &'a Value,
     key: Option<&str>,
     list: &'a Value,
@@ -192,11 +299,7 @@ fn pair<'a>(
             .find_map(|name| field.get(name).and_then(text_of))?,
         (None, None) => text(&NAMES)?,
     };
-    // The key of a typed answer is the name of its type.
-    let typed = fields
-        .get("type")
-        .and_then(Value::as_str)
-        .and_then(|kind| fields.get(kind));
+    let typed = typed(item);
     // A person with a name and a text is not a question.
     if typed.is_none() && fields.keys().any(|key| is_contact(&fold(key))) {
         return None;
@@ -214,18 +317,19 @@ fn pair<'a>(
             .map(|(_, title)| *title)
     });
     let label = title.and_then(text_of).or_else(|| text(&LABELS));
+    let label = label.unwrap_or_else(|| name.clone());
     Some(Pair {
-        label: label.unwrap_or_else(|| name.clone()),
+        hint: hint(item),
+        label,
         name,
         value,
-        hint: hint(item),
         list,
         whole: true,
     })
 }
 
 /// Returns the choice in an answer to a choice question.
-fn chosen(value: &Value) -> &Value {
+pub fn chosen(value: &Value) -> &Value {
     let inner = ["label", "labels", "other"]
         .iter()
         .find_map(|name| value.get(name));
@@ -248,4 +352,42 @@ fn hint(item: &Value) -> Option<&'static str> {
             "phone" | "phonenumber" | "tel" | "telephone" | "telefone" => Some("phone"),
             _ => None,
         })
+}
+
+/// Returns the kind of contact that an item says it is, in a word of the source, if its
+/// answer looks like one: `INPUT_PHONE_NUMBER`, `tipo` with `celular`. Not if its names are
+/// those of other people's contacts.
+pub fn contact_hint(item: &Value, names: &[&String]) -> Option<&'static str> {
+    const PHONES: [&str; 9] = [
+        "phone",
+        "phonenumber",
+        "tel",
+        "telephone",
+        "telefone",
+        "telefono",
+        "celular",
+        "mobile",
+        "whatsapp",
+    ];
+    let fields = item.as_object()?;
+    let has = |text: fn(&Value) -> Option<String>, fits: fn(&str) -> bool| {
+        loose::answers(item).any(|(_, value)| has_text(value, text, fits))
+    };
+    let kinds = fields.iter().filter_map(|(key, value)| {
+        let is_kind = loose::KINDS.contains(&fold(key).as_str());
+        is_kind.then(|| value.as_str().map(fold))?
+    });
+    let mut kinds = kinds.filter(|kind| !is_others(kind)).peekable();
+    if kinds.peek().is_none() || names.iter().any(|name| is_others(&fold(name))) {
+        return None;
+    }
+    for kind in kinds {
+        if kind.ends_with("email") && has(email_text, looks_like_email) {
+            return Some("email");
+        }
+        if PHONES.iter().any(|phone| kind.ends_with(phone)) && has(phone_text, looks_like_phone) {
+            return Some("phone");
+        }
+    }
+    None
 }

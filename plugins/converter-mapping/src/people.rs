@@ -6,15 +6,17 @@
 //! prices and codes of eight digits and more look like phones, and an address under a
 //! meaningless name is as often the sender's. Such values stay attributes.
 
-use leadhost_sdk::{digits, serde_json::Value};
+use std::collections::BTreeSet;
+
+use leadhost_sdk::{digits, is_absent, serde_json::Value};
 
 use crate::fold::fold;
 use crate::heuristics::{
-    is_email_name, is_others, is_phone_name, looks_like_email, looks_like_phone,
+    is_email_name, is_others, is_phone_name, is_plain_phone, looks_like_email, looks_like_phone,
 };
 use crate::record::{FIRST_NAMES, text_of_node};
 use crate::view::{email_text, phone_text};
-use crate::{names, pairs};
+use crate::{loose, names, pairs};
 
 /// Maximum nesting of containers; real ones are three deep.
 const MAX_DEPTH: usize = 8;
@@ -26,6 +28,18 @@ const MAX_COMPARED: usize = 100;
 pub struct People<'a> {
     pub path: String,
     pub value: &'a Value,
+    trail: Vec<String>,
+    /// The lists around it, outermost first.
+    lists: Vec<Element<'a>>,
+}
+
+/// An element of a list.
+#[derive(Clone, Copy)]
+struct Element<'a> {
+    list: &'a Vec<Value>,
+    index: usize,
+    /// The length of the trail down to the list.
+    depth: usize,
 }
 
 /// Returns the people who may be leads: not under names for other people, not in `list`,
@@ -33,17 +47,104 @@ pub struct People<'a> {
 pub fn candidates<'a>(body: &'a Value, list: Option<&'a Vec<Value>>) -> Vec<People<'a>> {
     let mut search = Search {
         list,
+        sheets: false,
         trail: Vec::new(),
+        lists: Vec::new(),
         found: Vec::new(),
     };
     search.visit(body, "", false);
     search.found
 }
 
+/// Returns in the same way the objects whose contacts are in questions and answers, or
+/// under names that are also those of other values.
+pub fn sheets(body: &Value) -> Vec<People<'_>> {
+    let mut search = Search {
+        list: None,
+        sheets: true,
+        trail: Vec::new(),
+        lists: Vec::new(),
+        found: Vec::new(),
+    };
+    search.visit(body, "", false);
+    search.found
+}
+
+/// A list of records that contain a person each.
+pub struct Records<'a> {
+    pub list: &'a Vec<Value>,
+    pub path: String,
+    /// The steps from a record to its person.
+    tail: Vec<String>,
+}
+
+impl<'a> Records<'a> {
+    fn new(one: &People<'a>, Element { list, depth, .. }: Element<'a>) -> Self {
+        Self {
+            list,
+            path: told(&one.trail[..depth]),
+            tail: one.trail[depth + 1..].to_vec(),
+        }
+    }
+
+    /// Returns the value of a record where others have their person.
+    pub fn person(&self, record: &'a Value) -> Option<&'a Value> {
+        self.tail
+            .iter()
+            .try_fold(record, |value, step| match value {
+                Value::Array(list) => list.get(step.parse::<usize>().ok()?),
+                value => value.get(step),
+            })
+    }
+}
+
+/// Returns the list of records if each of the people is at the same place of another
+/// element.
+pub fn records<'a>(people: &[People<'a>]) -> Option<Records<'a>> {
+    let (first, others) = people.split_first()?;
+    if people.iter().any(|one| one.value.is_array()) {
+        return None;
+    }
+    if others.is_empty() {
+        return alone(first);
+    }
+    for (level, own) in first.lists.iter().enumerate() {
+        let mut indexes = BTreeSet::from([own.index]);
+        for other in others {
+            let other = other.lists.get(level)?;
+            if !std::ptr::eq(other.list, own.list) {
+                return None;
+            }
+            indexes.insert(other.index);
+        }
+        // All are in one element.
+        if indexes.len() == 1 {
+            continue;
+        }
+        let records = Records::new(first, *own);
+        let mut tails = others.iter().map(|other| &other.trail[own.depth + 1..]);
+        let is_each = tails.all(|tail| tail == records.tail) && indexes.len() == people.len();
+        return is_each.then_some(records);
+    }
+    None
+}
+
+/// Returns the list of records in which one person was found, if others are like it.
+fn alone<'a>(one: &People<'a>) -> Option<Records<'a>> {
+    let records = Records::new(one, *one.lists.last()?);
+    let key = records.tail.first()?;
+    let is_like = |value: &Value| value.get(key).is_some_and(Value::is_object);
+    let is_list = records.list.len() > 1 && records.list.iter().all(is_like);
+    is_list.then_some(records)
+}
+
 struct Search<'a> {
     /// A list that is known already.
     list: Option<&'a Vec<Value>>,
+    /// Whether to search for questions and answers.
+    sheets: bool,
     trail: Vec<String>,
+    lists: Vec<Element<'a>>,
     found: Vec<People<'a>>,
 }
 
@@ -51,27 +152,29 @@ impl<'a> Search<'a> {
     fn visit(&mut self, value: &'a Value, key: &str, in_others: bool) {
         match value {
             Value::Array(list) if self.is_known(list) => {}
-            Value::Array(list) if are_people(key, list) && is_others(&fold(key)) => {}
-            Value::Array(list) if are_people(key, list) => self.tell(value),
+            Value::Array(list) if self.are_people(key, list) && is_others(&fold(key)) => {}
+            Value::Array(list) if self.are_people(key, list) => self.tell(value),
             Value::Array(_) if is_contact_name(key) => {}
             Value::Array(list) => {
+                let depth = self.trail.len();
                 for (index, value) in list.iter().enumerate() {
+                    self.lists.push(Element { list, index, depth });
                     self.below(&index.to_string(), value, "", in_others);
+                    self.lists.pop();
                 }
             }
             Value::Object(fields) => {
                 let name = fold(key);
                 let in_others = in_others || is_others(&name);
-                // People in a container around a known list are found there.
-                let is_somebody = match self.list {
-                    Some(_) => has_direct_contact(value) && !pairs::is_pair(value),
-                    None => is_person(value),
-                };
-                if is_somebody && !in_others && !is_business(&name, false) {
+                if self.is_somebody(value) && !in_others && !is_business(&name, false) {
                     self.tell(value);
                     if self.list.is_none() {
                         return;
                     }
+                }
+                // The answer `{"area": "11", "phone": "900000001"}` is no person.
+                if fields.values().any(has_parts) && loose::is_contact(value) {
+                    return;
                 }
                 for (key, value) in fields {
                     self.below(key, value, key, in_others);
@@ -81,8 +184,24 @@ impl<'a> Search<'a> {
         }
     }
 
+    fn is_somebody(&self, value: &Value) -> bool {
+        match self.list {
+            // People in a container around a known list are found there.
+            Some(_) => has_direct_contact(value) && !pairs::is_pair(value),
+            None if self.sheets => is_sheet(value),
+            None => is_person(value),
+        }
+    }
+
+    fn are_people(&self, key: &str, list: &[Value]) -> bool {
+        match self.sheets {
+            true => list.iter().any(is_sheet),
+            false => are_people(key, list),
+        }
+    }
+
     fn below(&mut self, step: &str, value: &'a Value, key: &str, in_others: bool) {
-        if value.is_object() || value.is_array() {
+        if has_parts(value) && !(self.sheets && is_set(key)) {
             self.trail.push(step.to_owned());
             self.visit(value, key, in_others);
             self.trail.pop();
@@ -94,9 +213,44 @@ impl<'a> Search<'a> {
     }
 
     fn tell(&mut self, value: &'a Value) {
-        let path = told(&self.trail);
-        self.found.push(People { path, value });
+        self.found.push(People {
+            path: told(&self.trail),
+            value,
+            trail: self.trail.clone(),
+            lists: self.lists.clone(),
+        });
     }
+}
+
+fn is_sheet(value: &Value) -> bool {
+    let is_one = || loose::is_sheet(value) || has_plain_contact(value);
+    value.is_object() && is_one() && !pairs::is_pair(value)
+}
+
+fn has_parts(value: &Value) -> bool {
+    value.is_object() || value.is_array()
+}
+
+/// Whether the source sets what is under this name.
+fn is_set(key: &str) -> bool {
+    let name = fold(key);
+    names::SETTINGS.iter().any(|part| name.contains(part))
+}
+
+/// Whether the value has a name, and a contact under a name such as `contato` or in an
+/// object of several.
+fn has_plain_contact(value: &Value) -> bool {
+    let mut fields = value.as_object().into_iter().flatten();
+    let has = fields.any(|(key, value)| {
+        let name = fold(key);
+        let is_contact = |text: &str| is_plain_phone(&name, text) || looks_like_email(text);
+        let is_plain =
+            names::CONTACT_TEXTS.contains(&name.as_str()) && value.as_str().is_some_and(is_contact);
+        is_plain
+            || names::PLURALS.contains(&name.as_str())
+                && !members(value, |node| contact(node, kinds(&name)).is_some()).is_empty()
+    });
+    has && name(value).is_some()
 }
 
 /// Returns a path for readers.
@@ -140,7 +294,7 @@ pub fn has_both(value: &Value) -> bool {
 }
 
 /// Whether the name asks for a phone or an e-mail address.
-fn is_contact_name(key: &str) -> bool {
+pub fn is_contact_name(key: &str) -> bool {
     let (is_phone, is_email) = kinds(&fold(key));
     is_phone || is_email
 }
@@ -171,6 +325,27 @@ pub fn has_direct_contact(value: &Value) -> bool {
     each_contact(value, 0, false, &mut |_| true)
 }
 
+/// Whether the value contains a phone in the same way, and whether an e-mail address.
+pub fn has_kinds(value: &Value) -> (bool, bool) {
+    let who = Identity::from_value(value, true);
+    (!who.phones.is_empty(), !who.emails.is_empty())
+}
+
+/// Returns the members of an object of several contacts, which say of which kind each is:
+/// `{"main": "…", "home": "…"}`. An object with other texts is not one.
+pub fn members(value: &Value, is_contact: impl Fn(&Value) -> bool) -> Vec<&Value> {
+    let fields = value.as_object().into_iter().flatten();
+    let given = fields.filter(|(_, node)| !is_absent(node));
+    let mut found = Vec::new();
+    for (key, node) in given {
+        if !node.is_string() || is_others(&fold(key)) || !is_contact(node) {
+            return Vec::new();
+        }
+        found.push(node);
+    }
+    found
+}
+
 enum Contact {
     /// Only the digits.
     Phone(String),
@@ -198,7 +373,7 @@ fn each_contact(
                         && (contact(item, kinds).is_some_and(&mut *found)
                             || each_contact(item, depth + 1, in_containers, found))
                 }),
-                Value::Object(_) if names::CONTAINERS.contains(&name.as_str()) => {
+                Value::Object(_) if names::is_container(&name) => {
                     in_containers && each_contact(value, depth + 1, in_containers, found)
                 }
                 value => !has_both(value) && contact(value, kinds).is_some_and(&mut *found),
@@ -207,10 +382,10 @@ fn each_contact(
 }
 
 /// Whether a folded name asks for a phone, and for an e-mail address.
-fn kinds(name: &str) -> (bool, bool) {
+pub fn kinds(name: &str) -> (bool, bool) {
     (
-        names::PHONES.contains(&name) || is_phone_name(name),
-        names::EMAILS.contains(&name) || is_email_name(name),
+        names::is_phone(name) || is_phone_name(name),
+        names::is_email(name) || is_email_name(name),
     )
 }
 
@@ -345,7 +520,7 @@ impl Parts {
             let name = fold(key);
             // An object under one of these names may be a person.
             let is_name = matches!(name.as_str(), "name" | "nome" | "nombre");
-            if !is_name && !names::CONTAINERS.contains(&name.as_str()) {
+            if !is_name && !names::is_container(&name) {
                 continue;
             }
             // Answers are in lists. Elsewhere a part may look like one: `id` beside `answers`.

@@ -31,6 +31,12 @@ pub struct Found<'c> {
     pub source: &'c Source,
 }
 
+/// A text as the source writes it, and the addresses of its values.
+struct Raw {
+    text: String,
+    from: Vec<*const Value>,
+}
+
 impl<'a> Record<'a> {
     pub fn new(item: &'a Value, root: &'a Value, delivery: &'a Delivery) -> Self {
         Self {
@@ -45,6 +51,14 @@ impl<'a> Record<'a> {
 
     pub fn mark(&mut self, value: &Value) {
         self.used.insert(value);
+    }
+
+    /// Returns what is read, without marking it as used.
+    pub fn unmarked<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let used = self.used.clone();
+        let found = read(self);
+        self.used = used;
+        found
     }
 
     pub fn is_used(&self, value: &Value) -> bool {
@@ -70,7 +84,7 @@ impl<'a> Record<'a> {
 
     /// Returns the first text of a field.
     pub fn first(&mut self, field: &Field) -> Option<String> {
-        self.read(field, false, text_of_node)
+        self.read(field, false, text_of_node, |_, _| true)
             .into_iter()
             .next()
             .map(|found| found.text)
@@ -78,7 +92,7 @@ impl<'a> Record<'a> {
 
     /// Returns the first name of a field; it may be an object or list of a name's parts.
     pub fn first_name(&mut self, field: &Field) -> Option<String> {
-        self.read(field, false, name_text)
+        self.read(field, false, name_text, |_, _| true)
             .into_iter()
             .next()
             .map(|found| found.text)
@@ -86,66 +100,94 @@ impl<'a> Record<'a> {
 
     /// Returns all texts of a field, best first.
     pub fn all<'c>(&mut self, field: &'c Field) -> Vec<Found<'c>> {
-        self.read(field, true, text_of_node)
+        self.read(field, true, text_of_node, |_, _| true)
+    }
+
+    /// Returns the phones of a field, best first. A text with at most three digits, such as an
+    /// area code alone, is no phone.
+    pub fn phones(&mut self, field: &Field) -> Vec<String> {
+        let fits = |_: &Source, text: &str| digits(text).len() > 3 || text.starts_with('<');
+        let found = self.read(field, true, text_of_node, fits).into_iter();
+        found.map(|found| found.text).collect()
+    }
+
+    /// Returns the first country code of a field, in capitals.
+    pub fn region(&mut self, field: &Field) -> Option<String> {
+        let fits = |_: &Source, text: &str| {
+            let text = text.trim();
+            text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+        };
+        let found = self.read(field, false, text_of_node, fits);
+        found
+            .first()
+            .map(|found| found.text.trim().to_ascii_uppercase())
     }
 
     /// Returns the first readable time of a field.
     pub fn time(&mut self, field: &Field, month_first: bool) -> Option<String> {
-        self.all(field).into_iter().find_map(|found| {
-            time::read(
-                &Value::String(found.text),
-                &found.source.format,
-                month_first,
-            )
-        })
+        let time = |source: &Source, text: &str| {
+            time::read(&Value::String(text.to_owned()), &source.format, month_first)
+        };
+        let fits = |source: &Source, text: &str| time(source, text).is_some();
+        let found = self.read(field, true, text_of_node, fits);
+        found
+            .first()
+            .and_then(|found| time(found.source, &found.text))
     }
 
+    /// Returns the texts of a field that fit it. The value of one that does not fit stays unused, so
+    /// that it becomes an attribute.
     fn read<'c>(
         &mut self,
         field: &'c Field,
         all: bool,
         text: fn(&Value) -> Option<String>,
+        fits: impl Fn(&Source, &str) -> bool,
     ) -> Vec<Found<'c>> {
         let mut out: Vec<Found<'c>> = Vec::new();
         for source in &field.0 {
             for raw in self.raw(source, all, text) {
-                if let Some(text) = transform(source, raw)
+                let text = transform(source, raw.text);
+                if text.as_deref().is_some_and(|text| !fits(source, text)) {
+                    continue;
+                }
+                self.used.extend(raw.from);
+                if let Some(text) = text
+                    && (all || out.is_empty())
                     && !out.iter().any(|found| found.text == text)
                 {
                     out.push(Found { text, source });
                 }
-                if !all && !out.is_empty() {
-                    return out;
-                }
+            }
+            if !all && !out.is_empty() {
+                return out;
             }
         }
         out
     }
 
-    fn raw(
-        &mut self,
-        source: &Source,
-        all: bool,
-        text: fn(&Value) -> Option<String>,
-    ) -> Vec<String> {
+    fn raw(&self, source: &Source, all: bool, text: fn(&Value) -> Option<String>) -> Vec<Raw> {
         let mut out = Vec::new();
         for path in &source.paths {
             for value in self.find(path) {
-                out.extend(self.texts(value, text));
+                out.extend(texts(value, text));
             }
             if !all && !out.is_empty() {
                 return out;
             }
         }
         if !source.join.is_empty() {
-            let mut parts: Vec<String> = Vec::new();
+            let (mut parts, mut from) = (Vec::new(), Vec::new());
             for path in &source.join {
                 for value in self.find(path).into_iter().take(1) {
-                    parts.extend(self.texts(value, text).into_iter().next());
+                    let texts = texts(value, text);
+                    from.extend(texts.iter().flat_map(|raw| raw.from.iter().copied()));
+                    parts.extend(texts.into_iter().next().map(|raw| raw.text));
                 }
             }
             if !parts.is_empty() {
-                out.push(parts.join(source.between.as_deref().unwrap_or(" ")));
+                let text = parts.join(source.between.as_deref().unwrap_or(" "));
+                out.push(Raw { text, from });
             }
         }
         let header = source
@@ -157,26 +199,10 @@ impl<'a> Record<'a> {
             .as_deref()
             .and_then(|name| self.delivery.query_field(name));
         let given = [header, query, source.constant.as_deref()];
-        out.extend(given.into_iter().flatten().map(str::to_owned));
-        out
-    }
-
-    /// Returns the texts of a value, marked as used: a scalar's own, or one per list element.
-    fn texts(&mut self, value: &'a Value, text: fn(&Value) -> Option<String>) -> Vec<String> {
-        if let Some(text) = text(value) {
-            self.mark(value);
-            return vec![text];
-        }
-        let Value::Array(items) = value else {
-            return Vec::new();
-        };
-        let mut out = Vec::new();
-        for item in items {
-            if let Some(text) = text(item) {
-                self.mark(item);
-                out.push(text);
-            }
-        }
+        out.extend(given.into_iter().flatten().map(|text| Raw {
+            text: text.to_owned(),
+            from: Vec::new(),
+        }));
         out
     }
 
@@ -244,6 +270,21 @@ impl<'a> Record<'a> {
             }
         }
         (out, leftover.left_out)
+    }
+}
+
+/// Returns the texts of a value: a scalar's own, or one per list element.
+fn texts(value: &Value, text: fn(&Value) -> Option<String>) -> Vec<Raw> {
+    let raw = |value: &Value| {
+        text(value).map(|text| Raw {
+            text,
+            from: vec![std::ptr::from_ref(value)],
+        })
+    };
+    match (raw(value), value) {
+        (Some(own), _) => vec![own],
+        (None, Value::Array(items)) => items.iter().filter_map(raw).collect(),
+        (None, _) => Vec::new(),
     }
 }
 

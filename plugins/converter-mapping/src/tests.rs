@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod answers;
 mod credentials;
 mod people;
 
 use leadhost_golden::{Call, Case};
-use leadhost_sdk::serde_json::{self, Value};
+use leadhost_sdk::serde_json::{self, Value, json};
 
 use super::{Config, Mapping};
 
@@ -71,6 +72,28 @@ fn the_schema_and_the_reader_agree_on_what_is_a_configuration() {
         let read = serde_json::from_str::<Config>(&text);
         assert_eq!(schema.is_valid(&value), read.is_ok(), "{text}: {read:?}");
     }
+}
+
+#[test]
+fn a_value_that_does_not_fit_its_field_becomes_an_attribute() {
+    let config = json!({
+        "defaults": false,
+        "fields": {
+            "emails": "mail", "phones": ["celular", "zap"], "region": "pais",
+            "occurredAt": {"path": "quando", "format": "%d/%m/%Y"}
+        }
+    });
+    let body = json!({
+        "celular": "(11) 90000-0001", "mail": "lia@example.com", "pais": "Brasil",
+        "quando": "2026-03-02", "zap": "123"
+    });
+    let (items, _) = converted(config, &body.to_string());
+    let lead = &items[0]["lead"];
+    assert_eq!(lead["phones"], json!(["(11) 90000-0001"]));
+    assert_eq!(lead["occurredAt"], Value::Null);
+    assert_eq!(lead["region"], Value::Null);
+    let attributes = json!([["pais", "Brasil"], ["quando", "2026-03-02"], ["zap", "123"]]);
+    assert_eq!(lead["attributes"], attributes);
 }
 
 /// Returns the items' outcomes and the notes for a body with this configuration.

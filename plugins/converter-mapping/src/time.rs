@@ -5,6 +5,29 @@
 
 use leadhost_sdk::{epoch_to_rfc3339, serde_json::Value, text_of, time_text};
 
+/// The letters of the directives of a pattern. `%%` stands for the character itself.
+const DIRECTIVES: [char; 12] = ['d', 'm', 'Y', 'y', 'H', 'I', 'M', 'S', 'f', 'p', 'z', 'b'];
+
+/// Checks the directives of a format.
+///
+/// # Errors
+///
+/// If one is unknown, a text that names it and the known ones.
+pub fn check_format(format: &str) -> Result<(), String> {
+    let mut rest = format.trim().chars();
+    while rest.any(|character| character == '%') {
+        let letter = rest.next();
+        if letter.is_none_or(|letter| letter != '%' && !DIRECTIVES.contains(&letter)) {
+            let letter = letter.map_or_else(String::new, String::from);
+            let known = DIRECTIVES.map(|letter| format!("`%{letter}`")).join(", ");
+            return Err(format!(
+                "`format` has the unknown directive `%{letter}`; the known ones are {known}"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Returns a time in one of the formats; without any, in epochs, ISO 8601 and day/month/year.
 /// `month_first` reads 03/02/2026 as the second of March.
 pub fn read(value: &Value, formats: &[String], month_first: bool) -> Option<String> {
@@ -334,6 +357,31 @@ mod tests {
         check("02/03/2026 25:00", "%d/%m/%Y %H:%M", None);
         check("x", "%q", None);
         check("x", "%", None);
+    }
+
+    #[test]
+    fn a_format_has_only_known_directives() {
+        for format in [
+            "epoch",
+            "%d/%m/%Y %H:%M:%S%f%z",
+            "%d de %b %y %I %p",
+            "100%%",
+            "",
+        ] {
+            assert_eq!(check_format(format), Ok(()), "{format}");
+        }
+        for (format, unknown) in [
+            ("%d/%Q", "`%Q`"),
+            ("%", "`%`"),
+            ("%%%", "`%`"),
+            ("%é", "`%é`"),
+        ] {
+            let refused = check_format(format).expect_err(format);
+            assert!(
+                refused.contains(unknown) && refused.contains("`%b`"),
+                "{refused}"
+            );
+        }
     }
 
     #[test]

@@ -5,9 +5,12 @@ use leadhost_sdk::{digits, is_absent, serde_json::Value, text_of};
 
 use crate::body::json_in;
 use crate::fold::fold;
-use crate::heuristics::{is_name_question, is_others, looks_like_email, may_be_name};
+use crate::heuristics::{
+    Part, is_name_question, is_others, is_phone_name, looks_like_email, looks_like_phone,
+    may_be_name, whose,
+};
 use crate::names;
-use crate::people::has_both;
+use crate::people::{has_both, members};
 use crate::record::{FIRST_NAMES, LAST_NAMES, Record, name_text, text_of_node};
 
 /// One place that may contain fields of the lead.
@@ -16,12 +19,18 @@ pub struct View<'a> {
     pub entries: Vec<(String, &'a Value)>,
     /// The names are questions of a form: parts of them carry the meaning.
     pub questions: bool,
+    /// The place is the answers of a form: a contact counts whatever the question was.
+    pub form: bool,
     /// The place is a person, whose id is not the lead's.
     pub person: bool,
     /// The place describes the lead's origin; its ids are not the lead's.
     pub about: bool,
     /// The place is the item itself.
     pub root: bool,
+    /// The place has a word for the lead as its name.
+    pub lead: bool,
+    /// The place is a question with its answer, whose `name` is no person's.
+    pub answer: bool,
 }
 
 impl<'a> View<'a> {
@@ -68,6 +77,43 @@ impl<'a> View<'a> {
                     !is_others(name)
                         && text_of_node(value).is_some_and(|text| looks_like_email(&text))
                 })
+    }
+
+    /// Returns a name whose key, or place, says that it is the lead's: `buyer_name`.
+    pub fn own_name(&self, record: &mut Record<'a>) -> Option<String> {
+        let text = |(_, value): &(String, &'a Value)| {
+            let text = name_text(value).filter(|text| may_be_name(text))?;
+            Some((*value, text))
+        };
+        let of = |part: Part| {
+            let mut named = self
+                .entries
+                .iter()
+                .filter(|(name, _)| whose(name) == Some(part));
+            named.find_map(text)
+        };
+        // The parts of an answer.
+        let asked = || {
+            let mut asked = self.entries.iter().filter(|(name, value)| {
+                let asks = names::FULL_NAMES.contains(&name.as_str()) || is_name_question(name);
+                asks && value.is_object()
+            });
+            asked.find_map(text)
+        };
+        let parts = match of(Part::Full).or_else(asked) {
+            Some(full) => vec![full],
+            None => [of(Part::First), of(Part::Last)]
+                .into_iter()
+                .flatten()
+                .collect(),
+        };
+        parts.iter().for_each(|(value, _)| record.mark(value));
+        let texts: Vec<String> = parts.into_iter().map(|(_, text)| text).collect();
+        match texts.is_empty() {
+            true if self.lead => self.name(record, true),
+            true => None,
+            false => Some(texts.join(" ")),
+        }
     }
 
     /// Returns a name; `plain` says whether the key `name` itself counts here.
@@ -117,39 +163,124 @@ impl<'a> View<'a> {
     }
 
     pub fn phones(&self, record: &mut Record<'a>, out: &mut Vec<String>) {
-        let area = self.first(names::AREA_CODES);
-        let country = self.first(names::COUNTRY_CODES);
         for name in names::PHONES {
             for value in self.values(name) {
-                let nodes: Vec<&'a Value> = match value {
-                    Value::Array(items) => items.iter().collect(),
-                    one => vec![one],
+                // A switch such as `whatsapp: 1` is not a phone, nor is a list in JSON.
+                let fits = |text: &str| {
+                    let is_short = digits(text).len() < 4 && !text.starts_with('<');
+                    !is_short && json_in(text).is_none()
                 };
-                for node in nodes.into_iter().filter(|node| !has_both(node)) {
-                    let own_area = node_text(node, names::AREA_CODES);
-                    let Some(text) = phone_text(node) else {
-                        continue;
-                    };
-                    // A switch such as `whatsapp: 1` is not a phone, nor is a list in JSON.
-                    let is_short = digits(&text).len() < 4 && !text.starts_with('<');
-                    if is_short || json_in(&text).is_some() {
-                        continue;
-                    }
+                self.phone(record, name, value, out, fits);
+            }
+        }
+    }
+
+    /// Phones whose names match a usual name only in part.
+    pub fn likely_phones(&self, record: &mut Record<'a>, out: &mut Vec<String>) {
+        for (name, value) in &self.entries {
+            if is_phone_name(name) {
+                self.phone(record, name, value, out, looks_like_phone);
+            }
+        }
+    }
+
+    /// The members of objects of several contacts.
+    pub fn members(
+        &self,
+        record: &mut Record<'a>,
+        out: &mut Vec<String>,
+        names: &[&str],
+        fits: fn(&str) -> bool,
+    ) {
+        let is_plural = |name: &&&str| names::PLURALS.contains(*name);
+        for name in names.iter().filter(is_plural) {
+            for value in self.values(name).filter(|value| !has_both(value)) {
+                let is_contact = |node: &Value| text_of(node).is_some_and(|text| fits(&text));
+                for node in members(value, is_contact) {
                     record.mark(node);
-                    let beside = area.as_ref().map(|(value, text)| (*value, text.clone()));
-                    let area = own_area.or_else(|| beside.as_ref().map(|(_, text)| text.clone()));
-                    let text =
-                        with_codes(&text, area, country.as_ref().map(|(_, text)| text.as_str()));
-                    if let Some((value, _)) = beside {
-                        record.mark(value);
-                    }
-                    if let Some((value, _)) = &country {
-                        record.mark(value);
-                    }
-                    push_phone(out, text);
+                    out.extend(text_of(node));
                 }
             }
         }
+    }
+
+    /// The number beside an area code.
+    pub fn split_phone(&self, record: &mut Record<'a>, out: &mut Vec<String>) {
+        let mut codes = names::AREA_CODES.iter().filter(|name| **name != "area");
+        if codes.all(|name| self.first(&[*name]).is_none()) {
+            return;
+        }
+        for name in names::NUMBERS {
+            for value in self.values(name) {
+                let fits =
+                    |text: &str| matches!(digits(text).len(), 8 | 9) && looks_like_phone(text);
+                self.phone(record, name, value, out, fits);
+            }
+        }
+    }
+
+    /// Adds the phones of a value with the codes that belong to its name.
+    fn phone(
+        &self,
+        record: &mut Record<'a>,
+        name: &str,
+        value: &'a Value,
+        out: &mut Vec<String>,
+        fits: impl Fn(&str) -> bool,
+    ) {
+        let beside = [names::AREA_CODES, names::COUNTRY_CODES].map(|names| self.code(name, names));
+        for node in nodes(value) {
+            let Some(text) = phone_text(node).filter(|text| fits(text)) else {
+                continue;
+            };
+            record.mark(node);
+            let mut code = |names: &[&str], beside: &Option<(&'a Value, String)>| {
+                node_text(node, names).or_else(|| {
+                    let (value, text) = beside.as_ref()?;
+                    record.mark(value);
+                    Some(text.clone())
+                })
+            };
+            let area = code(names::AREA_CODES, &beside[0]);
+            let country = code(names::COUNTRY_CODES, &beside[1]);
+            push_phone(out, with_codes(&text, area, country.as_deref()));
+        }
+    }
+
+    /// Returns the code beside the phone of this name: `ddd_celular` or `celular_ddd` of
+    /// `celular`, `ddd2` of `telefone2`, or a code without the name of a phone.
+    fn code(&self, phone: &str, names: &[&str]) -> Option<(&'a Value, String)> {
+        let phone = stem(phone);
+        // The names without the code's own word, with values that may be codes.
+        let others = names.iter().flat_map(|code| {
+            self.entries.iter().filter_map(move |(name, value)| {
+                let rest = name.strip_prefix(code).or_else(|| name.strip_suffix(code));
+                let rest = rest.filter(|rest| !rest.is_empty())?;
+                let text = text_of(value).filter(|text| is_code(text))?;
+                Some((*code, rest, *value, text))
+            })
+        });
+        let others: Vec<_> = others.collect();
+        let own = others.iter().find(|(code, rest, ..)| {
+            let is_number = *code != "area" && rest.bytes().all(|byte| byte.is_ascii_digit());
+            stem(rest) == phone || is_number && phone.ends_with(rest)
+        });
+        let found = |(_, _, value, text): &(_, _, &'a Value, String)| (*value, text.clone());
+        if own.is_some() {
+            return own.map(found);
+        }
+        self.first(names).or_else(|| match others.as_slice() {
+            [only] if only.0 == "ddd" && self.has_one_phone() => Some(found(only)),
+            _ => None,
+        })
+    }
+
+    fn has_one_phone(&self) -> bool {
+        let mut phones = self.entries.iter().filter(|(name, value)| {
+            let is_phone = names::is_phone(name) || is_phone_name(name);
+            is_phone && phone_text(value).is_some_and(|text| looks_like_phone(&text))
+        });
+        phones.next().is_some() && phones.next().is_none()
     }
 
     pub fn texts(
@@ -161,11 +292,7 @@ impl<'a> View<'a> {
     ) {
         for name in names {
             for value in self.values(name) {
-                let nodes: Vec<&'a Value> = match value {
-                    Value::Array(items) => items.iter().collect(),
-                    one => vec![one],
-                };
-                for node in nodes.into_iter().filter(|node| !has_both(node)) {
+                for node in nodes(value) {
                     if let Some(text) = email_text(node).filter(|text| fits(text)) {
                         record.mark(node);
                         push(out, text);
@@ -175,23 +302,59 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Texts whose names match a usual name only in part.
+    /// Texts whose names match a usual name only in part; from lists only if `in_lists`.
     pub fn likely(
         &self,
         record: &mut Record<'a>,
         out: &mut Vec<String>,
         name_fits: fn(&str) -> bool,
+        in_lists: bool,
         fits: fn(&str) -> bool,
     ) {
-        for (name, value) in &self.entries {
-            if name_fits(name)
-                && let Some(text) = text_of_node(value).filter(|text| fits(text))
-            {
-                record.mark(value);
-                push(out, text);
+        for (_, value) in self.entries.iter().filter(|(name, _)| name_fits(name)) {
+            let nodes: Vec<&'a Value> = match value {
+                Value::Array(items) if in_lists => {
+                    items.iter().filter(|node| !has_both(node)).collect()
+                }
+                one => vec![*one],
+            };
+            for node in nodes {
+                if let Some(text) = text_of_node(node).filter(|text| fits(text)) {
+                    record.mark(node);
+                    push(out, text);
+                }
             }
         }
     }
+
+    /// Contacts under the names that may be a person's name or an id as well.
+    pub fn plain_contacts(
+        &self,
+        record: &mut Record<'a>,
+        out: &mut Vec<String>,
+        fits: fn(&str, &str) -> bool,
+    ) {
+        let is_named = self.first(names::FULL_NAMES).is_some()
+            || self.first(&FIRST_NAMES).is_some()
+            || self.entries.iter().any(|(name, _)| whose(name).is_some());
+        for name in names::CONTACT_TEXTS.iter().filter(|_| is_named) {
+            for value in self.values(name) {
+                if let Some(text) = value.as_str().filter(|text| fits(name, text)) {
+                    record.mark(value);
+                    push(out, text.trim().to_owned());
+                }
+            }
+        }
+    }
+}
+
+/// Returns the contacts in a value, without people: the elements of a list, or the value.
+fn nodes(value: &Value) -> impl Iterator<Item = &Value> {
+    let nodes = match value {
+        Value::Array(items) => items,
+        one => std::slice::from_ref(one),
+    };
+    nodes.iter().filter(|node| !has_both(node))
 }
 
 /// Returns a phone's text: a scalar's, or that of an object around it.
@@ -207,6 +370,10 @@ pub fn phone_text(node: &Value) -> Option<String> {
                 "phonenumber",
                 "raw",
                 "e164",
+                "internationalnumber",
+                "nationalnumber",
+                "formatted",
+                "num",
             ],
         )
     })
@@ -240,9 +407,32 @@ fn with_codes(phone: &str, area: Option<String>, country: Option<&str>) -> Strin
         _ => phone.to_owned(),
     };
     match country.map(digits) {
+        // A number of North America with its country code.
+        Some(code) if code == "1" && number.len() == 11 && number.starts_with('1') => {
+            format!("+{phone}")
+        }
         Some(code) if (1..=3).contains(&code.len()) => format!("+{code} {phone}"),
         _ => phone,
     }
+}
+
+fn is_code(text: &str) -> bool {
+    (1..=4).contains(&digits(text).len())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_digit() || "+() ".contains(c))
+}
+
+/// Returns the name of a phone without the words around it, as its code has it.
+fn stem(name: &str) -> &str {
+    let mut stem = name;
+    for word in ["numerode", "numerodo", "numero", "number", "do", "de"] {
+        stem = stem.strip_prefix(word).unwrap_or(stem);
+    }
+    for word in ["numero", "number"] {
+        stem = stem.strip_suffix(word).unwrap_or(stem);
+    }
+    stem
 }
 
 pub fn push(out: &mut Vec<String>, text: String) {

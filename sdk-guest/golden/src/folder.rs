@@ -10,13 +10,19 @@ use crate::{Call, Case, Completion, Delivery, Message, Response};
 /// Why a folder of cases cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    #[error("{} cannot be read", path.display())]
+    #[error(
+        "there is no folder {}; add a case as {}",
+        path.display(),
+        path.join("<case>").join(CASE_FILE).display()
+    )]
+    Missing { path: PathBuf },
+    #[error("{} cannot be read: {source}", path.display())]
     Read {
         path: PathBuf,
         #[source]
         source: std::io::Error,
     },
-    #[error("{} cannot be written", path.display())]
+    #[error("{} cannot be written: {source}", path.display())]
     Write {
         path: PathBuf,
         #[source]
@@ -45,7 +51,11 @@ pub enum FolderError {
 /// If the folder or a file in it cannot be read, a case is invalid, or there is none.
 pub fn load_dir(dir: &Path) -> Result<Vec<Case>, FolderError> {
     let mut folders = Vec::new();
-    for entry in std::fs::read_dir(dir).map_err(|source| read_error(dir, source))? {
+    let entries = std::fs::read_dir(dir).map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => FolderError::Missing { path: dir.into() },
+        _ => read_error(dir, source),
+    })?;
+    for entry in entries {
         let path = entry.map_err(|source| read_error(dir, source))?.path();
         let hidden = path
             .file_name()
@@ -223,6 +233,17 @@ mod tests {
         assert_eq!(cases[0].delivery, Delivery::default());
         assert_eq!(cases[1].delivery.method_for(cases[1].call), "GET");
         assert!(cases[1].expect.is_none());
+    }
+
+    #[test]
+    fn a_missing_folder_is_named_with_the_place_of_a_case() {
+        let dir = tempfile::tempdir().unwrap();
+        let golden = dir.path().join("golden");
+        let error = load_dir(&golden).unwrap_err().to_string();
+        let golden = golden.display();
+        let expect =
+            format!("there is no folder {golden}; add a case as {golden}/<case>/case.json");
+        assert_eq!(error, expect);
     }
 
     #[test]

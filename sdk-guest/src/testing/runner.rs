@@ -48,9 +48,9 @@ pub fn golden(dir: &Path, answer: Answer) {
         let mut out = std::io::stderr();
         let _ = writeln!(
             out,
-            "{} golden cases in {} were renewed; review the differences\n\n{}",
-            renewed.len(),
+            "renewed golden cases in {}: {}; review the differences\n\n{}",
             dir.display(),
+            renewed.len(),
             renewed.join("\n\n")
         );
     }

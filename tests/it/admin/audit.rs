@@ -97,4 +97,10 @@ async fn unreadable_parameters_are_refused(on: On) {
         let refused = operator.ask("GET", &format!("/audit?{query}")).send().await;
         refused.expect(400);
     }
+    let unknown = operator.ask("GET", "/audit?act=nosuch").send().await;
+    let unknown = unknown.expect(400).json()["error"].to_string();
+    assert!(
+        unknown.contains("there are apply, create-key,"),
+        "{unknown}"
+    );
 }

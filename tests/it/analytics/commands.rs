@@ -1,5 +1,6 @@
 //! `leadhost etl`, as an operator types it.
 
+use leadhost_tests::service::leadhost;
 use leadhost_tests::{On, Service, until};
 use serde_json::{Value, json};
 
@@ -86,7 +87,10 @@ async fn a_rebuild_says_what_it_began_and_waits_until_it_serves(on: On) {
 
     let one = ["etl", "rebuild", "--workspace", SLUG, "--set", "tickets"];
     let said = service.run(&one);
-    assert!(said.contains("tickets of counted: 1 begun"), "{said}");
+    assert!(
+        said.contains("tickets of counted: 1 rebuild begun"),
+        "{said}"
+    );
     assert!(!said.contains("conversations"), "{said}");
     let json = service.run(&[&one[..], &["--wait", "--json"]].concat());
     let json: Value = serde_json::from_str(&json).expect("JSON");
@@ -139,7 +143,10 @@ async fn unknown_names_are_refused_with_a_reason(on: On) {
     let said = service.fail(&["etl", "rebuild", "--workspace", "nope"]);
     assert!(said.contains("no workspace `nope`"), "{said}");
     assert!(said.contains("leadhost workspace list"), "{said}");
-    let said = service.fail(&["etl", "rebuild", "--set", "deals"]);
+    let wrong = ["etl", "rebuild", "--set", "deals"];
+    let wrong = leadhost(world.hosts.folder(0), &wrong);
+    assert_eq!(wrong.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&wrong.stderr);
     assert!(said.contains("no metric set `deals`"), "{said}");
     assert!(said.contains("conversations and tickets"), "{said}");
     let answer = world.hosts.operator(&service, "POST", "/etl/rebuilds");
@@ -150,7 +157,10 @@ async fn unknown_names_are_refused_with_a_reason(on: On) {
     answer.expect(400);
     let nobody = service.ask("admin", "GET", "/admin/v1/etl").send().await;
     nobody.expect(401);
-    let said = service.fail(&["etl", "status", "--admin-key", "ak_bad"]);
+    let wrong = ["etl", "status", "--admin-key", "ak_bad"];
+    let output = leadhost(world.hosts.folder(0), &wrong);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
     assert!(
         said.contains("--admin-key is not an admin key: ak_ is not followed by"),
         "{said}"

@@ -55,8 +55,8 @@ async fn settled(host: &Host, declared: &Declared, count: usize) -> Vec<Value> {
     until("the messages are out", async || {
         let found = host.store().outbox(&filter).await.expect("a store");
         let under_way = found.iter().any(|message| {
-            let status = message.metadata["status"].as_str();
-            matches!(status, Some("waiting" | "sending"))
+            let status = message.metadata.status.as_str();
+            matches!(status, "waiting" | "sending")
         });
         (found.len() == count && !under_way).then_some(())
     })

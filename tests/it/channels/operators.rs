@@ -9,9 +9,10 @@ use super::{events, inbound, voice, with_voice};
 leadhost_tests::on_every_store! {
     an_instance_is_shown_with_its_address_and_templates,
     an_instance_is_paused_and_resumed_by_any_of_its_names,
+    a_channel_that_leaves_the_file_stays_and_is_a_warning_until_it_is_paused,
     a_contact_of_the_sandbox_can_be_simulated,
     only_the_sandbox_can_be_simulated,
-    only_an_unknown_message_can_be_resolved,
+    only_a_waiting_or_an_unknown_message_can_be_resolved,
     an_unknown_message_is_sent_again_or_given_up_as_the_operator_decides,
     messages_wait_while_their_instance_is_paused,
     a_webhook_s_delivery_names_the_instance,
@@ -151,6 +152,33 @@ async fn an_instance_is_paused_and_resumed_by_any_of_its_names(on: On) {
         .expect(404);
 }
 
+async fn a_channel_that_leaves_the_file_stays_and_is_a_warning_until_it_is_paused(on: On) {
+    let operator = Operator::new(on).await;
+    let without_adapter = "[[instances]]\nname = \"voice\"\n";
+    for (file, path, part) in [
+        (without_adapter, "instances[1].adapter", "has no adapter in"),
+        ("", "instances", "is not in"),
+    ] {
+        let report = operator.host.declare(file).await.report;
+        let [warning] = &report.warnings[..] else {
+            panic!("{:?}", report.warnings);
+        };
+        assert_eq!(warning.path, path);
+        let channel = format!("instance `voice` {part} this file, and its channel `sandbox` stays");
+        assert!(warning.message.contains(&channel), "{}", warning.message);
+        let advice = "`leadhost instance pause demo/voice`";
+        assert!(warning.message.contains(advice), "{}", warning.message);
+    }
+    let (message, _) = operator.notify().await;
+    operator.host.pass(60).await;
+    operator.becomes(&message, "delivered").await;
+
+    let pause = operator.post("/instances/voice/pause", &json!({})).await;
+    pause.expect(200);
+    let report = operator.host.declare("").await.report;
+    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+}
+
 async fn a_contact_of_the_sandbox_can_be_simulated(on: On) {
     let operator = Operator::new(on).await;
     let reply = json!({ "to": "(11) 90000-0001", "text": "Tem vaga?" });
@@ -239,7 +267,7 @@ secrets = { access-token = "made-up" }
     );
 }
 
-async fn only_an_unknown_message_can_be_resolved(on: On) {
+async fn only_a_waiting_or_an_unknown_message_can_be_resolved(on: On) {
     let operator = Operator::new(on).await;
     let reply = json!({ "to": "+5511900000001", "text": "Oi" });
     operator.post("/outbox/reply", &reply).await.expect(200);

@@ -6,6 +6,7 @@ mod keys;
 mod outage;
 mod plugins;
 mod rate;
+mod rollout;
 mod start;
 
 use leadhost_tests::{Host, On, Options, guests};

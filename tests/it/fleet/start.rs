@@ -48,6 +48,28 @@ async fn one_of_two_hosts_that_start_at_once_makes_the_first_key_and_the_workspa
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_data_folder_has_one_host_whichever_the_store() {
+    let Some(on) = On::postgres().await else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let addresses = folder.path().join("service.json");
+    let service = Service::start_on(&on, folder.path(), &[]);
+    let before = std::fs::read(&addresses).unwrap();
+    for url in [on.url(), ""] {
+        let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+        let arguments = [&["serve", "--store-url", url], &ports[..]].concat();
+        let ended = leadhost_tests::service::leadhost(folder.path(), &arguments);
+        assert_eq!(ended.status.code(), Some(1));
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(said.contains("is served by another process"), "{said}");
+    }
+    assert_eq!(std::fs::read(&addresses).unwrap(), before);
+    assert!(service.stop());
+    assert!(!addresses.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_host_without_the_key_of_the_others_does_not_start_and_makes_none() {
     let Some(on) = On::postgres().await else {
         return;

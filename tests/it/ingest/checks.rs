@@ -193,6 +193,9 @@ async fn a_corrected_secret_releases_the_quarantined_deliveries(on: On) {
         matches!(refused, Err(ReplayError::Quarantined(_))),
         "{refused:?}"
     );
+    let release = format!("`leadhost delivery replay {id} --release`");
+    let refused = refused.expect_err("it is refused").to_string();
+    assert!(refused.contains(&release), "{refused}");
     let refused = replay(true).await;
     assert!(
         matches!(refused, Err(ReplayError::StillUnproven { .. })),

@@ -19,6 +19,8 @@ leadhost_tests::on_every_store! {
     an_inbox_that_is_made_later_is_watched_from_then_on,
     a_file_that_is_being_written_is_waited_for,
     a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothing,
+    a_refusal_is_shown_until_it_is_overtaken,
+    a_refusal_of_a_file_that_was_removed_before_the_start_is_not_shown,
     a_restart_and_a_removed_file_change_nothing,
     a_rollback_activates_the_previous_version,
     activating_the_active_version_keeps_the_previous_one,
@@ -186,6 +188,79 @@ async fn a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothi
     .await;
     assert!(accepted.is_ok(), "an operator may accept it");
     assert_eq!(serving(&host).await, Some(Digest::compute(&weaker)));
+}
+
+/// Waits until `leadhost plugin list` shows these refused files.
+async fn shows(host: &Host, expect: &[&str]) {
+    let key = host.admin_key().await;
+    until(&format!("refusals of {expect:?}"), async || {
+        let list = host.admin("GET", "/admin/v1/plugins").bearer(&key);
+        let list = list.send().await.expect(200).json();
+        let refusals = list["refusals"].as_array().expect("a list");
+        let names: Vec<_> = refusals.iter().map(|one| one["origin"].as_str()).collect();
+        (names == expect.iter().copied().map(Some).collect::<Vec<_>>()).then_some(())
+    })
+    .await;
+}
+
+async fn a_refusal_is_shown_until_it_is_overtaken(on: On) {
+    let inbox = tempfile::tempdir().unwrap();
+    let host = watching(on, &inbox).await;
+    let first = version("1.1.0").component();
+    put(&inbox, "misbehave.wasm", &first);
+    serves(&host, &first).await;
+    for (name, text) in [
+        ("a.wasm", "no component"),
+        ("b.wasm", "no component either"),
+    ] {
+        put(&inbox, name, text.as_bytes());
+        refused(&host, text.as_bytes()).await;
+    }
+    let older = version("1.0.0").component();
+    put(&inbox, "older.wasm", &older);
+    refused(&host, &older).await;
+    shows(&host, &["older.wasm", "b.wasm", "a.wasm"]).await;
+
+    // A later version of the plugin is activated.
+    let uploaded = host
+        .upload(version("1.2.0").component(), "later.wasm")
+        .await;
+    assert!(uploaded.is_ok(), "the same origin asks nothing");
+    shows(&host, &["b.wasm", "a.wasm"]).await;
+    // The file has other bytes.
+    put(&inbox, "a.wasm", &version("1.3.0").component());
+    shows(&host, &["b.wasm"]).await;
+    std::fs::remove_file(inbox.path().join("b.wasm")).unwrap();
+    shows(&host, &[]).await;
+
+    // Its bytes stay refused.
+    let active = version("1.3.0").component();
+    serves(&host, &active).await;
+    let host = host.restart().await;
+    let marker = b"this is no component".as_slice();
+    put(&inbox, "zzz.wasm", marker);
+    refused(&host, marker).await;
+    shows(&host, &["zzz.wasm"]).await;
+    assert_eq!(serving(&host).await, Some(Digest::compute(&active)));
+}
+
+async fn a_refusal_of_a_file_that_was_removed_before_the_start_is_not_shown(on: On) {
+    let inbox = tempfile::tempdir().unwrap();
+    let removed = b"no component".as_slice();
+    // The host starts its work, which watches the inbox, after the file is refused and removed.
+    let options = Options::patient(on).with("plugins.inbox", inbox.path().display());
+    let host = Host::start(options).await;
+    deploy::take_in(&host.app.pipeline, removed.to_vec(), "removed.wasm").await;
+    std::fs::write(inbox.path().join("kept.wasm"), b"no component either").unwrap();
+    deploy::take_in(
+        &host.app.pipeline,
+        b"no component either".to_vec(),
+        "kept.wasm",
+    )
+    .await;
+    shows(&host, &["kept.wasm", "removed.wasm"]).await;
+    host.work();
+    shows(&host, &["kept.wasm"]).await;
 }
 
 async fn a_restart_and_a_removed_file_change_nothing(on: On) {

@@ -33,7 +33,7 @@ async fn a_partner_that_hangs_up_loses_nothing(on: On) {
     until("the message is accepted", async || {
         let messages = desk.messages().await;
         let message = messages.first()?;
-        (message.metadata["status"] == "accepted").then_some(())
+        (message.metadata.status == "accepted").then_some(())
     })
     .await;
     assert_eq!(desk.whatsapp.accepted_for(WA_ID), 1);

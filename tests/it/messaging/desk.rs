@@ -178,8 +178,8 @@ impl Desk {
     pub async fn state(&self, message: &str) -> String {
         let messages = self.messages().await;
         let found = messages.iter().find(|row| row.id.to_string() == message);
-        let metadata = &found.expect("the message is there").metadata;
-        metadata["status"].as_str().expect("a state").to_owned()
+        let found = found.expect("the message is there");
+        found.metadata.status.clone()
     }
 
     /// Waits until the message is in this state.

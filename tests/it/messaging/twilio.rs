@@ -247,7 +247,7 @@ async fn becomes(desk: &Desk, message: &str, state: &str) {
         };
         let rows = desk.host.store().outbox(&filter).await.expect("a store");
         let row = rows.iter().find(|row| row.id.to_string() == message)?;
-        (row.metadata["status"] == state).then_some(())
+        (row.metadata.status == state).then_some(())
     })
     .await;
 }

@@ -157,7 +157,7 @@ async fn begun(bot: &Bot, body: &Value) -> MessageId {
         details: NotificationDetails {
             name: "Ana".to_owned(),
             email: None,
-            source: "test".to_owned(),
+            source: Some("test".to_owned()),
             transfer: true,
             special_instructions: None,
         },

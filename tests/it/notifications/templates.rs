@@ -61,7 +61,7 @@ async fn parameters_are_counted_before_anything_is_stored(on: On) {
     };
     let body = |parameters: Vec<Value>| json!([{"type": "body", "parameters": parameters}]);
     let at = "template.components.0.parameters";
-    let one = "The body of template 'welcome' (pt_BR) takes 1 parameter(s)";
+    let one = "The body of template 'welcome' (pt_BR) takes 1 parameter, but ";
     check(template("welcome", body(vec![])), "too_small", at, one).await;
     check(
         template("welcome", body(texts(&["a", "b"]))),
@@ -101,6 +101,11 @@ async fn parameters_are_counted_before_anything_is_stored(on: On) {
     legacy["messageTemplate"] = json!("welcome");
     let found = issues(&bot.send(&legacy).await);
     assert_eq!(found[0].1, "replacements");
+    legacy["messageTemplate"] = json!("photo");
+    let found = issues(&bot.send(&legacy).await);
+    let modern = "takes 1 parameter of type image, but 0 were given: `messageTemplate` fills only the body, so \
+                  send the message with `template`";
+    assert!(found[0].2.contains(modern), "{found:?}");
     assert!(bot.host.rows(&bot.declared, "contacts").await.is_empty());
 }
 

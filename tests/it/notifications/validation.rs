@@ -261,8 +261,9 @@ async fn one_format_is_given_and_not_both(on: On) {
     let bot = Bot::new(on, json!({})).await;
     let neither = with(bot.body(), "template", &Value::Null);
     let both = with(bot.body(), "messageTemplate", &json!("welcome"));
-    for body in [&neither, &both] {
-        let expect = ("invalid_union", "", "Invalid input");
+    let not_both = "Give template or messageTemplate, not both";
+    for (body, message) in [(&neither, "Invalid input"), (&both, not_both)] {
+        let expect = ("invalid_union", "", message);
         let found = issues(&bot.send(body).await);
         let found: Vec<_> = found
             .iter()

@@ -17,6 +17,7 @@ leadhost_tests::on_every_store! {
     a_name_belongs_to_the_admin_key_that_uploaded_it,
     a_file_of_the_inbox_does_not_take_a_name_over,
     an_inbox_file_that_an_operator_accepts_still_belongs_to_the_inbox,
+    the_command_that_a_refused_inbox_file_is_shown_with_activates_it,
     fewer_golden_cases_need_confirmation,
     secrets_in_replies_need_confirmation,
     a_name_that_nothing_uses_may_change_its_kind,
@@ -158,6 +159,8 @@ async fn a_name_belongs_to_the_admin_key_that_uploaded_it(on: On) {
         "{}",
         refused.text()
     );
+    let named = refused.text().matches(" (test)").count();
+    assert!(named >= 2, "both keys by their labels: {}", refused.text());
     send(&two, "1.2.0", "&accept=new-publisher")
         .await
         .expect(201);
@@ -193,7 +196,7 @@ async fn an_inbox_file_that_an_operator_accepts_still_belongs_to_the_inbox(on: O
     deploy::take_in(&host.app.pipeline, older.clone(), "misbehave.wasm").await;
     let reason = &host.app.core.store.refusals().await.unwrap()[0].reason;
     assert!(
-        reason.ends_with("misbehave.wasm --accept older"),
+        reason.ends_with("misbehave.wasm --accept older`"),
         "{reason}"
     );
     let key = Origin::upload(KeyId::new(Micros(0)));
@@ -207,6 +210,26 @@ async fn an_inbox_file_that_an_operator_accepts_still_belongs_to_the_inbox(on: O
     assert_eq!(words(grabbed), ["new-publisher"]);
 }
 
+async fn the_command_that_a_refused_inbox_file_is_shown_with_activates_it(on: On) {
+    let host = Host::new(on).await;
+    let first = version("1.0.0");
+    deploy::take_in(&host.app.pipeline, first.clone(), "misbehave.wasm").await;
+    assert_eq!(serving(&host), Digest::compute(&first));
+    // Signed in place, with the same version: an upload of it comes from another origin.
+    let signed = signed(&first, &signature::new_key().unwrap());
+    deploy::take_in(&host.app.pipeline, signed.clone(), "misbehave.wasm").await;
+    assert_eq!(serving(&host), Digest::compute(&first));
+    let reason = &host.app.core.store.refusals().await.unwrap()[0].reason;
+    assert!(
+        reason.ends_with("misbehave.wasm --accept new-publisher --accept same-version`"),
+        "{reason}"
+    );
+    let key = Origin::upload(KeyId::new(Micros(0)));
+    let accept = ["new-publisher", "same-version"];
+    activate(&host, signed.clone(), key, &accept).await.unwrap();
+    assert_eq!(serving(&host), Digest::compute(&signed));
+}
+
 async fn fewer_golden_cases_need_confirmation(on: On) {
     let host = Host::new(on).await;
     let two = with_cases(&version("1.0.0"), &[silent(), silent()]);
@@ -214,7 +237,7 @@ async fn fewer_golden_cases_need_confirmation(on: On) {
     let one = with_cases(&version("1.1.0"), &[silent()]);
     let stands = concerns(activate(&host, one.clone(), "upload", &[]).await);
     assert_eq!(stands[0].accept, "fewer-cases");
-    assert!(stands[0].what.contains("1 golden cases"), "{stands:?}");
+    assert!(stands[0].what.contains("1 instead of 2"), "{stands:?}");
     activate(&host, one.clone(), "upload", &["fewer-cases"])
         .await
         .unwrap();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use leadhost::domain::id::{KeyId, PartnerId, WorkspaceId};
 use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey, Role};
 use leadhost::domain::time::Micros;
+use leadhost::store::StoreError;
 
 use super::world::*;
 
@@ -76,7 +77,13 @@ pub async fn two_keys_never_share_a_digest(world: &World) {
     let key = record(KeyKind::Workspace, Some(world.workspace), None);
     world.store.create_key(&key, &[3; 32]).await.unwrap();
     let other = record(KeyKind::Workspace, Some(world.workspace), None);
-    assert!(world.store.create_key(&other, &[3; 32]).await.is_err());
+    for (again, digest) in [(&other, [3; 32]), (&key, [5; 32])] {
+        let refused = world.store.create_key(again, &digest).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Refused(_)), "{refused}");
+    }
+    let kept = world.store.authenticate(&[3; 32]).await.unwrap();
+    assert_eq!(kept.map(|caller| caller.key), Some(key));
+    assert!(world.store.authenticate(&[5; 32]).await.unwrap().is_none());
 }
 
 pub async fn the_last_use_is_kept_to_the_minute_and_never_goes_back(world: &World) {

@@ -126,6 +126,21 @@ async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
 }
 
 #[tokio::test]
+async fn a_damaged_file_is_named_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("leadhost.db");
+    std::fs::write(&file, "no database\n".repeat(1_000)).unwrap();
+    let opened = refusal(&file).await;
+    let copied = backup(&file, &folder.path().join("copy.db"), |_, _| ()).await;
+    let copied = copied.expect_err("it cannot be read").to_string();
+    let named = format!("{}: the database file is damaged", file.display());
+    for message in [opened, copied] {
+        assert!(message.contains(&named), "{message}");
+        assert!(message.contains("restore a copy"), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn on_a_full_disk_writes_fail_and_reads_continue_until_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
     let store = sqlite::open(&folder.path().join("leadhost.db"), clock())

@@ -3,7 +3,7 @@
 use leadhost::domain::exchange::SenderChecks;
 use leadhost::domain::plugin::{Description, Digest};
 use leadhost::domain::publisher::Publisher;
-use leadhost::store::{PluginRecord, Refusal};
+use leadhost::store::{PluginRecord, Refusal, StoreError};
 
 use super::world::*;
 
@@ -83,18 +83,64 @@ pub async fn an_activation_keeps_what_served_before(world: &World) {
 
 pub async fn a_component_that_is_not_stored_cannot_serve(world: &World) {
     let unknown = Digest::compute(b"other");
-    assert!(world.store.activate("form", &unknown, START).await.is_err());
+    let refused = world.store.activate("form", &unknown, START).await;
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused, StoreError::Refused(_)), "{refused}");
     assert!(world.store.activations().await.unwrap().is_empty());
+}
+
+fn refusal(origin: &str, plugin: Option<&str>, wasm: &[u8]) -> Refusal {
+    Refusal {
+        origin: origin.to_owned(),
+        digest: Some(Digest::compute(wasm)),
+        plugin: plugin.map(str::to_owned),
+        reason: "no component".to_owned(),
+        at: START,
+        overtaken_at: None,
+    }
+}
+
+pub async fn refusals_are_overtaken_by_file_by_plugin_and_by_bytes(world: &World) {
+    for one in [
+        refusal("form.wasm", Some("form"), b"1"),
+        refusal("copy.wasm", None, b"2"),
+        refusal("text.wasm", None, b"3"),
+        refusal("other.wasm", Some("other"), b"4"),
+    ] {
+        world.store.note_refusal(&one).await.unwrap();
+    }
+    let shown = async || {
+        let refusals = world.store.refusals().await.unwrap();
+        assert_eq!(refusals.len(), 4, "the digests are still known");
+        let shown = refusals
+            .into_iter()
+            .filter(|one| one.overtaken_at.is_none());
+        let names: Vec<_> = shown.map(|one| one.origin).collect();
+        names.join(" ")
+    };
+    let of_file = async |origin: &str, digest: Option<&Digest>| {
+        let store = &world.store;
+        let overtaken = store.overtake_refusals_of_file(origin, digest, world.now());
+        overtaken.await.unwrap();
+    };
+    let text = Digest::compute(b"3");
+    of_file("text.wasm", Some(&text)).await;
+    assert_eq!(shown().await, "other.wasm text.wasm copy.wasm form.wasm");
+    of_file("text.wasm", Some(&Digest::compute(b"5"))).await;
+    assert_eq!(shown().await, "other.wasm copy.wasm form.wasm");
+    of_file("other.wasm", None).await;
+    assert_eq!(shown().await, "copy.wasm form.wasm");
+    let copied = Digest::compute(b"2");
+    let overtaken = world
+        .store
+        .overtake_refusals_of_plugin("form", &copied, world.now());
+    overtaken.await.unwrap();
+    assert_eq!(shown().await, "");
 }
 
 pub async fn the_newest_hundred_refusals_are_kept(world: &World) {
     for number in 0..103 {
-        let refusal = Refusal {
-            origin: format!("{number}.wasm"),
-            digest: Some(Digest::compute(b"x")),
-            reason: "no component".to_owned(),
-            at: START,
-        };
+        let refusal = refusal(&format!("{number}.wasm"), None, b"x");
         world.store.note_refusal(&refusal).await.unwrap();
     }
     let refusals = world.store.refusals().await.unwrap();

@@ -196,7 +196,9 @@ fn a_start_names_the_file_that_is_no_certificate() {
         }
     };
     files.write("key.pem", &key_of(&certificate()));
-    check(&["server.tls_certificate and server.tls_key cannot be used together"]);
+    check(&[
+        "server.tls_certificate and server.tls_key cannot be used together: the key does not belong to the certificate",
+    ]);
     files.write("cert.pem", "none");
     check(&[
         "server.tls_certificate = ",

@@ -142,7 +142,7 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "overload",
         fault: "three times the capacity",
-        promise: "most of the capacity goes to accepted leads (the aim is 90 %), the others are asked to retry, and answers are normal again within 5 s",
+        promise: "most of the capacity goes to accepted leads (the aim is 90 %), the others are asked to retry or get no connection, and answers are normal again within 5 s",
         tries: Tries::Tests(&[
             "faults::overload::on_sqlite::a_host_withstands_three_times_its_capacity",
             "faults::overload::on_postgres::a_host_withstands_three_times_its_capacity",
@@ -252,7 +252,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "soak",
-        fault: "a long soak",
+        fault: "a soak of one to two minutes",
         promise: "no error, and memory does not grow over time",
         tries: Tries::Tests(&[
             "faults::soak::on_sqlite::under_load_for_long_nothing_fails_and_memory_does_not_grow",

@@ -55,7 +55,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         Some("graph") => graph::run(args),
         Some("whatsapp") => whatsapp::run(args),
         Some("twilio") => twilio::run(args),
-        _ => Err(Failure::new("name the double to start").hint("cargo xtask double graph")),
+        _ => Err(Failure::usage("name the double to start").hint("cargo xtask double graph")),
     }
 }
 

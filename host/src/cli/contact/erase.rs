@@ -5,6 +5,7 @@ use clap::{ArgGroup, Args};
 
 use crate::admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
 use crate::cli::client::{Client, ServiceAddress};
+use crate::cli::command::ServiceFlags;
 use crate::cli::confirm::confirm;
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, say};
@@ -54,11 +55,11 @@ impl Erase {
         if self.dry_run || !self.yes {
             let would = client.post(PATH, &self.request(true)).await?;
             if self.dry_run {
-                client.print(&would, show);
+                client.print(&would, |would| show(would, client.flags()));
                 return Ok(());
             }
             // To standard error: standard output may be saved as the receipt.
-            complain(&in_words(&would));
+            complain(&in_words(&would, client.flags()));
             confirm(&format!("Erase contact {} permanently?", would.contact_id))?;
         }
         self.erase(&client).await
@@ -66,7 +67,7 @@ impl Erase {
 
     async fn erase(&self, client: &Client) -> Result<(), Failure> {
         let receipt = client.post(PATH, &self.request(false)).await?;
-        client.print(&receipt, show);
+        client.print(&receipt, |receipt| show(receipt, client.flags()));
         Ok(())
     }
 
@@ -82,11 +83,11 @@ impl Erase {
     }
 }
 
-fn show(receipt: &EraseReceipt) {
-    say(&in_words(receipt));
+fn show(receipt: &EraseReceipt, flags: &ServiceFlags) {
+    say(&in_words(receipt, flags));
 }
 
-fn in_words(receipt: &EraseReceipt) -> String {
+fn in_words(receipt: &EraseReceipt, flags: &ServiceFlags) -> String {
     let is_dry = receipt.dry_run;
     let mut lines = vec![
         format!("contact       {}", receipt.contact_id),
@@ -105,7 +106,7 @@ fn in_words(receipt: &EraseReceipt) -> String {
         .map(|(kind, count)| vec![kind.to_owned(), count.to_string()])
         .collect();
     lines.push(String::new());
-    let left = left(receipt);
+    let left = left(receipt, flags);
     lines.push(match (rows.is_empty(), is_dry) {
         (true, _) if left.is_empty() => "Nothing was found.".to_owned(),
         (true, _) => "Nothing was found except the following.".to_owned(),
@@ -113,7 +114,7 @@ fn in_words(receipt: &EraseReceipt) -> String {
         (false, false) => table(&["REMOVED", "COUNT"], &rows),
     });
     lines.extend(left);
-    lines.extend(others(&receipt.others));
+    lines.extend(others(&receipt.others, flags));
     for (at, what) in receipt.not_reached.iter().enumerate() {
         if at == 0 {
             lines.push(String::new());
@@ -153,10 +154,10 @@ fn counts(erased: &ErasedCounts) -> [(&'static str, u64); 16] {
 }
 
 /// Returns the commands that erase the other contacts with the same address or number.
-fn others(others: &[ContactId]) -> Vec<String> {
+fn others(others: &[ContactId], flags: &ServiceFlags) -> Vec<String> {
     let mut commands: Vec<_> = others
         .iter()
-        .map(|id| format!("  leadhost contact erase {id}"))
+        .map(|id| format!("  {}", flags.command(&format!("contact erase {id}"))))
         .collect();
     if !commands.is_empty() {
         let stay = "Other contacts have the same address or number, and stay. To erase them too:";
@@ -166,7 +167,7 @@ fn others(others: &[ContactId]) -> Vec<String> {
 }
 
 /// Returns the remaining deliveries that name the person, and the command that removes them.
-fn left(receipt: &EraseReceipt) -> Vec<String> {
+fn left(receipt: &EraseReceipt, flags: &ServiceFlags) -> Vec<String> {
     let remaining = &receipt.remaining;
     let named: Vec<Vec<String>> = remaining
         .deliveries
@@ -188,9 +189,10 @@ fn left(receipt: &EraseReceipt) -> Vec<String> {
     lines.push(if receipt.dry_run {
         "--unconverted removes them too, with everything in them.".to_owned()
     } else {
+        let again = format!("contact erase {} --unconverted", receipt.contact_id);
         format!(
-            "Look at them first. This removes them too, with everything in them:\n  leadhost contact erase {} --unconverted",
-            receipt.contact_id
+            "Look at them first. This removes them too, with everything in them:\n  {}",
+            flags.command(&again)
         )
     });
     lines
@@ -203,9 +205,10 @@ mod tests {
     #[test]
     fn other_contacts_with_the_address_are_named_with_their_command() {
         let id = "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88";
-        let lines = others(&[id.parse().expect("an id")]);
+        let flags = ServiceFlags::default();
+        let lines = others(&[id.parse().expect("an id")], &flags);
         assert_eq!(lines[2..], [format!("  leadhost contact erase {id}")]);
-        assert!(others(&[]).is_empty());
+        assert!(others(&[], &flags).is_empty());
     }
 
     #[test]

@@ -1,18 +1,22 @@
-//! `leadhost contact`: one file per subcommand.
+//! `leadhost contact`. `erase.rs` has the erasure.
 
 mod erase;
-mod erasures;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
-use super::failure::Failure;
+use crate::admin_api::contacts::{Erasures as Listed, Remaining};
+use crate::cli::client::{ServiceAddress, query};
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::page::{Page, tell_of_more};
+use crate::cli::table::{seconds, table};
 
 #[derive(Subcommand)]
 pub enum Contact {
     /// Remove a person and all data about the person permanently
     Erase(erase::Erase),
     /// List erasures, newest first
-    Erasures(erasures::Erasures),
+    Erasures(Erasures),
 }
 
 impl Contact {
@@ -27,4 +31,77 @@ impl Contact {
             Self::Erasures(command) => command.run().await,
         }
     }
+}
+
+#[derive(Args)]
+pub struct Erasures {
+    /// Only erasures of this workspace
+    #[arg(long, value_name = "SLUG")]
+    workspace: Option<String>,
+    #[command(flatten)]
+    page: Page,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Erasures {
+    /// Prints a page of erasures. They contain no personal data.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let [before, limit] = self.page.fields();
+        let fields = [("workspace", self.workspace), before, limit];
+        let answer = client
+            .get(&format!("/admin/v1/erasures{}", query(&fields)))
+            .await?;
+        client.print(&answer, show);
+        Ok(())
+    }
+}
+
+fn show(answer: &Listed) {
+    let rows: Vec<Vec<String>> = answer
+        .erasures
+        .iter()
+        .map(|erasure| {
+            vec![
+                seconds(erasure.began_at),
+                erasure
+                    .done_at
+                    .map_or_else(|| "not yet".to_owned(), seconds),
+                erasure.contact_id.to_string(),
+                erasure.found_by.to_string(),
+                erasure.erased.deals.to_string(),
+                erasure.erased.messages.to_string(),
+                erasure.erased.deliveries.to_string(),
+                left(&erasure.remaining),
+                erasure.id.to_string(),
+            ]
+        })
+        .collect();
+    say(&table(
+        &[
+            "BEGAN",
+            "DONE",
+            "CONTACT",
+            "FOUND BY",
+            "DEALS",
+            "MESSAGES",
+            "DELIVERIES",
+            "REMAINING",
+            "ERASURE",
+        ],
+        &rows,
+    ));
+    tell_of_more(answer.next);
+}
+
+/// Returns the number of deliveries that were left and still exist.
+fn left(remaining: &Remaining) -> String {
+    let named = remaining.deliveries.len() as u64;
+    remaining.more_deliveries.saturating_add(named).to_string()
 }

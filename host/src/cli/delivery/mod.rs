@@ -1,21 +1,22 @@
-//! `leadhost delivery`: one file per subcommand.
+//! `leadhost delivery`. `replay.rs` has the replay.
 
-mod list;
 mod replay;
-mod show;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
-use super::client::query;
-use super::failure::Failure;
-use crate::admin_api::deliveries::DeliveryFacts;
+use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView, DeliveryFacts, ItemView};
+use crate::cli::client::{ServiceAddress, encoded, query};
+use crate::cli::failure::Failure;
+use crate::cli::output::{count, say};
+use crate::cli::page::{Page, tell_of_more};
+use crate::cli::table::{optional, safe, seconds, table};
 
 #[derive(Subcommand)]
 pub enum Delivery {
     /// List deliveries, newest first
-    List(list::List),
+    List(List),
     /// Show one delivery: its request and its results
-    Show(show::Show),
+    Show(Show),
     /// Convert deliveries again, one or many
     Replay(replay::Replay),
 }
@@ -35,10 +36,206 @@ impl Delivery {
     }
 }
 
+#[derive(Args)]
+pub struct List {
+    /// Only deliveries in this state: queued, converted, duplicate, rejected, ignored, failed, parked, unrouted, quarantined
+    #[arg(long)]
+    status: Option<String>,
+    /// Only deliveries of this connection: its name, workspace/name or id
+    #[arg(long, value_name = "NAME")]
+    connection: Option<String>,
+    /// Only deliveries of this instance's provider: its number, name or workspace/name
+    #[arg(long, value_name = "NAME", conflicts_with = "connection")]
+    instance: Option<String>,
+    /// Only deliveries received since a date, or a time such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only deliveries received before this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Only deliveries last converted by this version of their plugin: 1.2.0, or the start of its digest, at least 8 characters
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
+    #[command(flatten)]
+    page: Page,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl List {
+    /// Prints a page of deliveries that match the filters.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let mut fields = vec![
+            ("status", self.status),
+            ("connection", self.connection),
+            ("instance", self.instance),
+            ("since", self.since),
+            ("until", self.until),
+            ("version", self.version),
+        ];
+        fields.extend(self.page.fields());
+        let path = format!("/admin/v1/deliveries{}", query(&fields));
+        let answer = client.get(&path).await?;
+        client.print(&answer, show_all);
+        Ok(())
+    }
+}
+
+fn show_all(answer: &Deliveries) {
+    let rows: Vec<Vec<String>> = answer
+        .deliveries
+        .iter()
+        .map(|delivery| {
+            let facts = &delivery.facts;
+            let ran = facts.ran.as_ref().map(|ran| {
+                let digest = ran.digest.short();
+                format!("{} {} ({digest})", ran.plugin, ran.version)
+            });
+            vec![
+                facts.id.to_string(),
+                seconds(facts.received_at),
+                origin(facts),
+                facts.status.as_str().to_owned(),
+                delivery.items.to_string(),
+                facts.bytes.to_string(),
+                optional(ran),
+                optional(facts.error.as_ref()),
+            ]
+        })
+        .collect();
+    say(&table(
+        &[
+            "ID",
+            "RECEIVED",
+            "FROM",
+            "STATUS",
+            "ITEMS",
+            "BYTES",
+            "CONVERTED BY",
+            "ERROR",
+        ],
+        &rows,
+    ));
+    tell_of_more(answer.next);
+}
+
 /// Returns the sender: a connection, or an instance's provider.
 fn origin(delivery: &DeliveryFacts) -> String {
     match delivery.instance_id {
         None => delivery.connection.clone(),
         Some(instance) => format!("{} (instance {instance})", delivery.connection),
+    }
+}
+
+#[derive(Args)]
+pub struct Show {
+    /// The delivery's id
+    id: String,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Show {
+    /// Prints the delivery as received, with its secrets masked, and the result of each item.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let path = format!("/admin/v1/deliveries/{}", encoded(&self.id));
+        let answer = client.get(&path).await?;
+        client.print(&answer, show);
+        Ok(())
+    }
+}
+
+fn show(delivery: &DeliveryDetailView) {
+    let facts = &delivery.facts;
+    let ran = facts.ran.as_ref().map(|ran| {
+        format!(
+            "{} {} ({}), configuration {}",
+            ran.plugin,
+            ran.version,
+            ran.digest.short(),
+            ran.config_version
+        )
+    });
+    let lines = [
+        ("delivery", facts.id.to_string()),
+        ("status", facts.status.as_str().to_owned()),
+        ("from", origin(facts)),
+        ("received", seconds(facts.received_at)),
+        ("attempts", facts.attempts.to_string()),
+        (
+            "next attempt",
+            optional(delivery.next_attempt_at.map(seconds)),
+        ),
+        ("error", optional(facts.error.as_ref())),
+        ("converted by", optional(ran)),
+    ];
+    for (name, value) in lines {
+        if value != "-" {
+            say(&format!("{name:<13} {}", safe(&value)));
+        }
+    }
+    let request = &delivery.request;
+    say(&format!(
+        "\n{} {}",
+        safe(&request.method),
+        safe(&request.path)
+    ));
+    for (name, value) in &request.headers {
+        say(&safe(&format!("{name}: {value}")));
+    }
+    say("");
+    match &request.body {
+        Some(body) => body.lines().for_each(|line| say(&safe(line))),
+        None => say(&format!(
+            "({} of binary data)",
+            count(facts.bytes, "byte", "bytes")
+        )),
+    }
+    items(&delivery.items);
+    for note in &delivery.notes {
+        say(&safe(&format!("note: {note}")));
+    }
+}
+
+/// Prints a table of the result of each item.
+fn items(items: &[ItemView]) {
+    let rows: Vec<Vec<String>> = items
+        .iter()
+        .map(|item| {
+            vec![
+                item.item.to_string(),
+                item.status.as_str().to_owned(),
+                optional(item.external_id.as_ref()),
+                optional(item.deal_id),
+                optional(item.contact_id),
+                optional(item.message.as_ref()),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        say("");
+        say(&table(
+            &[
+                "ITEM",
+                "STATUS",
+                "EXTERNAL ID",
+                "DEAL",
+                "CONTACT",
+                "MESSAGE",
+            ],
+            &rows,
+        ));
     }
 }

@@ -8,10 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use clap::{ArgGroup, Args};
 use serde_json::json;
 
-use super::query;
-use super::show::items;
+use super::items;
 use crate::admin_api::deliveries::{Deliveries, ItemView, ReplayRequest, Replayed};
-use crate::cli::client::{Client, ServiceAddress, encoded};
+use crate::cli::client::{Client, ServiceAddress, encoded, query};
 use crate::cli::failure::Failure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::Progress;
@@ -37,7 +36,7 @@ pub struct Replay {
     /// With --since: only deliveries received before this time
     #[arg(long, value_name = "TIME", requires = "since")]
     until: Option<String>,
-    /// Only deliveries last converted by this version of their plugin: 1.2.0, or the start of its digest
+    /// Only deliveries last converted by this version of their plugin: 1.2.0, or the start of its digest, at least 8 characters
     #[arg(long, value_name = "VERSION", conflicts_with = "id")]
     version: Option<String>,
     /// Write what the new conversion would change
@@ -203,8 +202,14 @@ impl Changes {
     fn summary(&self, applied: bool) -> String {
         let kept = match self.kept {
             0 => String::new(),
-            1 => " 1 field that a person edited is kept.".to_owned(),
-            many => format!(" {many} fields that people edited are kept."),
+            kept => format!(
+                " {}.",
+                count(
+                    kept,
+                    "field that a person edited is kept",
+                    "fields that people edited are kept"
+                )
+            ),
         };
         if self.deals.ids.is_empty() && self.contacts.ids.is_empty() {
             return format!("No deal or contact differs.{kept}");

@@ -90,7 +90,10 @@ impl Rebuild {
                     "not all new counts are active after {} s: {text}",
                     self.wait_seconds
                 ))
-                .hint("the rebuild continues, and the previous counts are shown until it ends; `leadhost etl status` shows its progress, the service's log its errors"));
+                .hint(format!(
+                    "the rebuild continues, and the previous counts are shown until it ends; `{}` shows its progress, the service's log its errors",
+                    client.flags().command("etl status")
+                )));
             }
             awaited = Some(making);
             tokio::time::sleep(LOOK).await;
@@ -128,8 +131,11 @@ fn show(answer: &Rebuilds, waited: bool) {
         let text = match (waited, begun) {
             (true, _) => "the new counts are active".to_owned(),
             (false, 0) => "a rebuild is already in progress".to_owned(),
+            (false, 1) => {
+                "1 rebuild begun; the previous counts stay active until it ends".to_owned()
+            }
             (false, begun) => {
-                format!("{begun} begun; the previous counts stay active until it ends")
+                format!("{begun} rebuilds begun; the previous counts stay active until they end")
             }
         };
         say(&format!("{} {whose}: {text}.", set.as_str()));

@@ -30,7 +30,7 @@ enum Verb {
     Reply(Reply),
     /// Report the status of a sandbox message, as its provider would
     Status(Status),
-    /// Settle a message whose outcome is unknown
+    /// Settle a message that waits or whose outcome is unknown
     Resolve(Resolve),
 }
 
@@ -89,7 +89,7 @@ impl Reply {
 pub struct Status {
     /// The message's id
     message: String,
-    /// sent, delivered, read or failed
+    /// The new status: sent, delivered, read or failed
     status: String,
     #[command(flatten)]
     service: ServiceAddress,

@@ -2,9 +2,10 @@
 
 use clap::Args;
 
-use super::{stored, verify};
+use super::{stored_only, verify};
 use crate::admin_api::plugins::{ImpactRequest, VerifiedPlugin};
 use crate::cli::client::{ServiceAddress, encoded, query};
+use crate::cli::command::ServiceFlags;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::progress::Progress;
@@ -12,9 +13,9 @@ use crate::domain::difference::Change;
 
 #[derive(Args)]
 pub struct Impact {
-    /// NAME@DIGEST of a stored version; the start of the digest is enough
+    /// NAME@DIGEST of a stored version; its first 8 or more characters are enough
     what: String,
-    /// Digest of the version to compare it with [default: the active version, or the previous one]
+    /// Digest of the version to compare it with, or its start [default: the active version, or the previous one]
     #[arg(long, value_name = "DIGEST")]
     against: Option<String>,
     /// Compare at most this many of the deliveries that it converted
@@ -39,12 +40,7 @@ impl Impact {
     /// [`Failure`] if the argument is not `NAME@DIGEST`, or if no admin key is found, or the
     /// service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), Failure> {
-        let Some((name, digest)) = stored(&self.what) else {
-            return Err(Failure::usage(format!(
-                "`{}` names no stored version: expected NAME@DIGEST, as `leadhost plugin list` shows them",
-                self.what
-            )));
-        };
+        let (name, digest) = stored_only(&self.what, &self.service.flags())?;
         let client = self.service.client()?;
         let query = query(&[
             ("last", self.last.map(|last| last.to_string())),
@@ -61,12 +57,14 @@ impl Impact {
         drop(progress);
         let since = self.since.as_deref();
         let is_previous = self.against.is_none();
-        client.print(&answer, |impact| show(impact, since, is_previous));
+        client.print(&answer, |impact| {
+            show(impact, since, is_previous, client.flags());
+        });
         Ok(())
     }
 }
 
-fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool) {
+fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: &ServiceFlags) {
     verify::show(impact);
     let Some(other) = &impact.against else {
         return;
@@ -77,17 +75,22 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool) {
     if !other.active {
         let name = &impact.name;
         let command = match is_previous {
-            true => format!("leadhost plugin rollback {name}"),
-            false => format!("leadhost plugin activate {name}@{}", other.digest.short()),
+            true => format!("plugin rollback {name}"),
+            false => format!("plugin activate {name}@{}", other.digest.short()),
         };
         say(&format!(
-            "\nA replay converts with the active version. To activate the other one first:\n  {command}"
+            "\nA replay converts with the active version. To activate the other one first:\n  {}",
+            flags.command(&command)
         ));
     }
-    say(&format!(
-        "\nTo convert these deliveries again, without changing what people have edited:\n  leadhost delivery replay --since {} --version {} --apply\nWithout --apply, changes of existing leads are only shown; leads of deliveries that were refused or failed are accepted all the same.",
+    let replay = format!(
+        "delivery replay --since {} --version {} --apply",
         since.unwrap_or("1970-01-01"),
         impact.digest.short(),
+    );
+    say(&format!(
+        "\nTo convert these deliveries again, without changing what people have edited:\n  {}\nWithout --apply, changes of existing leads are only shown; leads of deliveries that were refused or failed are accepted all the same.",
+        flags.command(&replay),
     ));
 }
 

@@ -2,8 +2,10 @@
 
 use clap::Args;
 
+use crate::admin_api::keys::{KeyView, Keys};
 use crate::admin_api::plugins::{PluginView, Plugins};
 use crate::cli::client::ServiceAddress;
+use crate::cli::command::ServiceFlags;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::table::{optional, safe, seconds, table};
@@ -24,15 +26,23 @@ impl List {
     /// request.
     pub async fn run(self) -> Result<(), Failure> {
         let client = self.service.client()?;
-        let answer = client.get("/admin/v1/plugins").await?;
-        client.print(&answer, show);
+        let answer = client.get::<Plugins>("/admin/v1/plugins").await?;
+        let mut versions = answer.plugins.iter().flat_map(|plugin| &plugin.versions);
+        let has_keys = versions.any(|one| matches!(one.publisher, Publisher::AdminKey(_)));
+        let keys = match has_keys && !client.json() {
+            true => client.get::<Keys>("/admin/v1/keys").await?.content.keys,
+            false => Vec::new(),
+        };
+        client.print(&answer, |answer| show(answer, &keys, client.flags()));
         Ok(())
     }
 }
 
-fn show(answer: &Plugins) {
+/// Prints the versions. `keys` are those that may have uploaded them.
+fn show(answer: &Plugins, keys: &[KeyView], flags: &ServiceFlags) {
     let plugins = &answer.plugins;
-    let rows: Vec<Vec<String>> = plugins.iter().flat_map(versions).collect();
+    let rows = plugins.iter().flat_map(|plugin| versions(plugin, keys));
+    let rows: Vec<Vec<String>> = rows.collect();
     say(&table(
         &[
             "NAME",
@@ -73,13 +83,13 @@ fn show(answer: &Plugins) {
             "refused {} {}: {}",
             seconds(refusal.at),
             refusal.origin,
-            refusal.reason
+            flags.complete(&refusal.reason)
         )));
     }
 }
 
 /// Returns a row for each version.
-fn versions(plugin: &PluginView) -> Vec<Vec<String>> {
+fn versions(plugin: &PluginView, keys: &[KeyView]) -> Vec<Vec<String>> {
     plugin
         .versions
         .iter()
@@ -93,14 +103,20 @@ fn versions(plugin: &PluginView) -> Vec<Vec<String>> {
                 version.golden.to_string(),
                 seconds(version.stored_at),
                 version.origin.clone(),
-                publisher(&version.publisher),
+                publisher(&version.publisher, keys),
             ]
         })
         .collect()
 }
 
-/// Returns the publisher, with a key shortened to twelve characters.
-fn publisher(publisher: &Publisher) -> String {
+/// Returns the publisher: a signing key shortened to twelve characters, an admin key by its label.
+fn publisher(publisher: &Publisher, keys: &[KeyView]) -> String {
+    if let Publisher::AdminKey(id) = publisher {
+        let key = keys.iter().find(|key| key.id == *id);
+        if let Some(key) = key.filter(|key| !key.label.is_empty()) {
+            return format!("admin key {}", key.label);
+        }
+    }
     let text = publisher.text();
     match text.strip_prefix("ed25519:") {
         Some(key) => {

@@ -35,7 +35,10 @@ pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
 pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let text = std::fs::read_to_string(path)
         .map(Zeroizing::new)
-        .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))?;
+        .map_err(|error| {
+            Failure::new(format!("cannot read {}: {error}", path.display()))
+                .hint("name the key file; `leadhost plugin keygen FILE` creates one")
+        })?;
     from_pem(&text).ok_or_else(|| not_a_key(path))
 }
 

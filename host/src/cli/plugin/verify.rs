@@ -1,10 +1,8 @@
 //! `leadhost plugin verify`: compares a version with the one that serves, on stored deliveries.
 
-use std::path::Path;
-
 use clap::Args;
 
-use super::{read_component, stored};
+use super::{read_unstored, stored};
 use crate::admin_api::plugins::{DifferenceView, FieldDifference, VerifiedPlugin, VerifyRequest};
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::failure::Failure;
@@ -14,9 +12,9 @@ use crate::cli::table::{optional, safe, table};
 
 #[derive(Args)]
 pub struct Verify {
-    /// A component file, or NAME@DIGEST of a stored one; the start of the digest is enough
+    /// A component file, or NAME@DIGEST of a stored one; its first 8 or more characters are enough
     what: String,
-    /// Compare at most this many deliveries: all that failed, and the newest of each connection and outcome
+    /// Compare at most this many deliveries: the newest of each connection and outcome; failed and parked ones take at most half, unless there are too few others
     #[arg(long, value_name = "COUNT")]
     last: Option<u32>,
     /// Only deliveries received since a date, or a time such as 2026-01-31T12:00:00Z
@@ -56,7 +54,7 @@ impl Verify {
                 client.try_post(&path, &VerifyRequest { digest }).await?
             }
             None => {
-                let wasm = read_component(Path::new(&self.what))?;
+                let wasm = read_unstored(&self.what, &client)?;
                 let path = format!("/admin/v1/plugins/verify{query}");
                 client.post_wasm(&path, wasm).await?
             }
@@ -84,7 +82,7 @@ pub fn show(verified: &VerifiedPlugin) {
     );
     let Some(other) = &verified.against else {
         return say(&safe(&format!(
-            "No version of {} serves, so there is nothing to compare {candidate} with; {} passed.",
+            "No version of {} is active, so there is nothing to compare {candidate} with; {} passed.",
             verified.name,
             golden(verified)
         )));
@@ -137,31 +135,57 @@ pub fn show(verified: &VerifiedPlugin) {
             say(&format!("{what}: {many}"));
         }
     }
-    let groups = [
-        ("delivery fails", &verified.newly_failing),
-        ("delivery no longer fails", &verified.no_longer_failing),
-        ("lead vanishes", &verified.vanished),
-        ("lead appears", &verified.appeared),
-        ("other item changes its kind", &verified.items),
-    ];
-    let groups = groups
-        .into_iter()
-        .filter(|(_, group)| group.count > 0)
-        .map(|(name, group)| row(name.to_owned(), group));
-    let fields = verified.fields.iter().map(field_row);
-    let rows: Vec<Vec<String>> = groups.chain(fields).collect();
-    if !rows.is_empty() {
-        say("");
-        say(&table(
-            &[
-                "DIFFERENCE",
-                "COUNT",
-                &format!("WITH {}", other.version),
-                &format!("WITH {}", verified.version),
-                "DELIVERY",
-            ],
-            &rows,
-        ));
+    let differences = Differences {
+        newly_failing: &verified.newly_failing,
+        no_longer_failing: &verified.no_longer_failing,
+        vanished: &verified.vanished,
+        appeared: &verified.appeared,
+        items: &verified.items,
+        fields: &verified.fields,
+    };
+    differences.show(&other.version, &verified.version);
+}
+
+/// What differs between two versions.
+pub struct Differences<'a> {
+    pub newly_failing: &'a DifferenceView,
+    pub no_longer_failing: &'a DifferenceView,
+    pub vanished: &'a DifferenceView,
+    pub appeared: &'a DifferenceView,
+    pub items: &'a DifferenceView,
+    pub fields: &'a [FieldDifference],
+}
+
+impl Differences<'_> {
+    /// Prints a table of the differences, if there are any. `other` and `candidate` are the names
+    /// of the versions.
+    pub fn show(&self, other: &str, candidate: &str) {
+        let groups = [
+            ("delivery fails", self.newly_failing),
+            ("delivery no longer fails", self.no_longer_failing),
+            ("lead vanishes", self.vanished),
+            ("lead appears", self.appeared),
+            ("other item changes its kind", self.items),
+        ];
+        let groups = groups
+            .into_iter()
+            .filter(|(_, group)| group.count > 0)
+            .map(|(name, group)| row(name.to_owned(), group));
+        let fields = self.fields.iter().map(field_row);
+        let rows: Vec<Vec<String>> = groups.chain(fields).collect();
+        if !rows.is_empty() {
+            say("");
+            say(&table(
+                &[
+                    "DIFFERENCE",
+                    "COUNT",
+                    &format!("WITH {other}"),
+                    &format!("WITH {candidate}"),
+                    "DELIVERY",
+                ],
+                &rows,
+            ));
+        }
     }
 }
 

@@ -95,7 +95,8 @@ impl Import {
         };
         drop(progress);
         let answer = match answer {
-            Ok(Err(refusal)) => return Err(refusal.into()),
+            // A mistake in a file is a failure, not wrong usage.
+            Ok(Err(refusal)) => return Err(Failure::from(refusal).with_code(1)),
             answer => answer,
         };
         // If the file could not be read to its end, that error is the cause of the service's.
@@ -115,11 +116,7 @@ impl Import {
         let kept = self.replace && !report.replaced;
         let file = self.report.as_ref().map(|path| path.display().to_string());
         if refused > 0 {
-            let what = if refused == 1 {
-                "1 line was refused".to_owned()
-            } else {
-                format!("{refused} lines were refused")
-            };
+            let what = count(refused, "line was refused", "lines were refused");
             let mut message = format!("{what}; the others were imported");
             let mut hint = match (file, written) {
                 (Some(file), Some(_)) => format!("all of them are in {file}"),

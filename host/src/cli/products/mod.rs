@@ -1,19 +1,27 @@
-//! `leadhost products`: one file per subcommand.
+//! `leadhost products`. `import.rs` has the import.
 
 mod import;
-mod remove;
 mod send;
 
-use clap::Subcommand;
+use std::collections::BTreeSet;
 
-use super::failure::Failure;
+use clap::{Args, Subcommand};
+use hyper::StatusCode;
+use serde_json::json;
+
+use crate::admin_api::workspaces::{Owners, ProductRemoved};
+use crate::cli::client::{Answer, ServiceAddress, encoded};
+use crate::cli::confirm::confirm;
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::table::safe;
 
 #[derive(Subcommand)]
 pub enum Products {
     /// Create, change and remove products as a catalogue lists them
     Import(import::Import),
     /// Remove single products permanently
-    Remove(remove::Remove),
+    Remove(Remove),
 }
 
 impl Products {
@@ -27,5 +35,80 @@ impl Products {
             Self::Import(command) => command.run().await,
             Self::Remove(command) => command.run().await,
         }
+    }
+}
+
+#[derive(Args)]
+pub struct Remove {
+    /// The products' external ids
+    #[arg(required = true, value_name = "EXTERNAL_ID")]
+    external_ids: Vec<String>,
+    /// The workspace's slug
+    #[arg(long, value_name = "SLUG")]
+    workspace: String,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Remove {
+    /// Removes the products, one by one, after a confirmation. It names unknown products at the end,
+    /// and then fails.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the user does not confirm or a product is unknown, or if no admin key is
+    /// found, or the service cannot be reached or refuses the request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let mut seen = BTreeSet::new();
+        let once = self.external_ids.iter().filter(|id| seen.insert(*id));
+        let wanted: Vec<&String> = once.collect();
+        if !self.yes {
+            let named: Vec<String> = wanted.iter().map(|id| safe(id).to_string()).collect();
+            confirm(&format!(
+                "Remove {} of workspace {} permanently?",
+                named.join(", "),
+                safe(&self.workspace)
+            ))?;
+        }
+        let of = format!("/admin/v1/workspaces/{}", encoded(&self.workspace));
+        // Fails if there is no such workspace: from here on, a 404 is about a product.
+        client.get::<Owners>(&format!("{of}/owners")).await?;
+        let (mut removed, mut unknown) = (Vec::new(), Vec::new());
+        for id in wanted {
+            let path = format!("{of}/products/{}", encoded(id));
+            match client.try_delete::<ProductRemoved>(&path).await? {
+                Ok(_) => {
+                    if !client.json() {
+                        say(&format!("Removed product {}.", safe(id)));
+                    }
+                    removed.push(id);
+                }
+                Err(refusal) if refusal.status == StatusCode::NOT_FOUND => unknown.push(id),
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
+        let done = json!({
+            "workspace": self.workspace,
+            "removed": removed,
+            "unknown": unknown,
+        });
+        client.print(&Answer::composed(done), |_| {});
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let named: Vec<String> = unknown.iter().map(|id| format!("`{}`", safe(id))).collect();
+        Err(Failure::new(format!(
+            "the workspace `{}` has no product {}; {}",
+            safe(&self.workspace),
+            named.join(", "),
+            match removed.len() {
+                0 => "nothing was removed".to_owned(),
+                count => format!("removed: {count}"),
+            }
+        )))
     }
 }

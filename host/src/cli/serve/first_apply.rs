@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::local_files::write_private;
 use crate::cli::client::KEY_FILE;
+use crate::cli::command::ServiceFlags;
 use crate::cli::failure::Failure;
 use crate::cli::workspace_file;
 use crate::domain::connection::{Connection, ConnectionKind};
@@ -35,6 +36,7 @@ pub async fn run(
     folder: &Path,
     file: &Path,
     keys: &Path,
+    flags: &ServiceFlags,
 ) -> Result<(), Failure> {
     if keys.exists() {
         return Ok(());
@@ -43,7 +45,8 @@ pub async fn run(
     if pipeline.core.store.is_shared() && is_there(pipeline, &declared).await? {
         tracing::info!(
             keys_file = %keys.display(),
-            "workspace of --first-apply already exists; the keys file is on the host that created it, and `leadhost key create` creates more keys"
+            "workspace of --first-apply already exists; the keys file is on the host that created it, and `{}` creates more keys",
+            flags.command("key create")
         );
         return Ok(());
     }

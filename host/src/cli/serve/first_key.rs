@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::cli::client::KEY_FILE;
+use crate::cli::command::ServiceFlags;
 use crate::cli::failure::Failure;
 use crate::domain::key::{KeyKind, Role};
 use crate::pipeline::Pipeline;
@@ -17,7 +18,12 @@ use super::local_files::write_private;
 /// # Errors
 ///
 /// The store fails, or the key file cannot be written.
-pub async fn ensure(pipeline: &Arc<Pipeline>, folder: &Path, another: bool) -> Result<(), Failure> {
+pub async fn ensure(
+    pipeline: &Arc<Pipeline>,
+    folder: &Path,
+    another: bool,
+    flags: &ServiceFlags,
+) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::new(format!("cannot create an admin key: {error}"))
     };
@@ -35,7 +41,8 @@ pub async fn ensure(pipeline: &Arc<Pipeline>, folder: &Path, another: bool) -> R
         let file = folder.join(KEY_FILE);
         if pipeline.core.store.is_shared() && !file.exists() {
             tracing::info!(
-                "another host created the admin key, in its own data folder; `serve --new-admin-key` creates one here"
+                "another host created the admin key, in its own data folder; `{}` creates one here",
+                flags.command("serve --new-admin-key")
             );
         }
         return Ok(());

@@ -12,7 +12,10 @@ use crate::cli::failure::Failure;
 use crate::http::listen::Addresses;
 
 /// The file of addresses, which exists while the service runs.
-pub struct AddressesFile(PathBuf);
+pub struct AddressesFile {
+    path: PathBuf,
+    text: String,
+}
 
 impl AddressesFile {
     /// Writes the addresses and the id of the process to `service.json` in the folder.
@@ -22,21 +25,25 @@ impl AddressesFile {
     /// [`Failure`] if the file cannot be written.
     pub fn write(folder: &Path, addresses: &Addresses) -> Result<Self, Failure> {
         let path = folder.join(ADDRESSES_FILE);
-        let text = json!({
+        let content = json!({
             "gateway": addresses.gateway,
             "data": addresses.data,
             "admin": addresses.admin,
             "process": std::process::id(),
         });
-        write_private(&path, &format!("{text:#}\n"))?;
-        Ok(Self(path))
+        let text = format!("{content:#}\n");
+        write_private(&path, &text)?;
+        Ok(Self { path, text })
     }
 }
 
 impl Drop for AddressesFile {
     fn drop(&mut self) {
-        // A stale file only makes the next command fail with a clear error.
-        let _ = std::fs::remove_file(&self.0);
+        // A file that another process has written since is that one's.
+        if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
+            // A stale file only makes the next command fail with a clear error.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use std::time::Duration;
 use clap::Args;
 
 use self::start_turn::StartTurn;
+use super::command::ServiceFlags;
 use super::failure::Failure;
 use super::output::say;
 use crate::app::App;
@@ -23,12 +24,13 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::core::Core;
 use crate::domain::phone;
+use crate::domain::text::quoted;
 use crate::http::listen::{self, Addresses, StartError};
 use crate::limits;
 use crate::memory;
 use crate::pipeline::{self, Pipeline, deploy, fleet};
 use crate::shutdown::{self, Shutdown};
-use crate::store;
+use crate::store::{self, Location};
 use crate::telemetry;
 
 #[derive(Args)]
@@ -65,6 +67,9 @@ pub struct Serve {
     /// Create another admin key and write it to the data folder, if the first one is lost
     #[arg(long)]
     new_admin_key: bool,
+    /// Start with another sealing key, if the old one is lost: the secrets of connections have to be applied again
+    #[arg(long)]
+    new_sealing_key: bool,
     /// A workspace file to apply if the keys file does not exist
     #[arg(long, value_name = "FILE")]
     first_apply: Option<PathBuf>,
@@ -82,22 +87,28 @@ impl Serve {
     /// address cannot be bound, or a part of the service fails.
     pub fn run(self) -> Result<(), Failure> {
         memory::give_back_what_is_large();
-        let config = self.configuration()?;
+        let overrides = self.overrides()?;
+        let file = self.config.as_deref();
+        let config = Config::load(file, &overrides)?;
+        let location = Location::from_config(&config.store)
+            .map_err(|error| Failure::of_key("store.url", &overrides, file, &error))?;
         // Every file of this process may contain leads, so only its owner may read it.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-        telemetry::init_logging(&config.log).map_err(|error| Failure::new(error.to_string()))?;
+        telemetry::init_logging(&config.log)
+            .map_err(|error| Failure::of_key("log.filter", &overrides, file, &error))?;
         let config = within_files(config);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
             .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-        let served = runtime.block_on(self.serve(config));
+        let served = runtime.block_on(self.serve(config, &location));
         // All decisions are written. Work that remains on a thread can be dropped.
         runtime.shutdown_timeout(THREAD_PATIENCE);
         served
     }
 
-    fn configuration(&self) -> Result<Config, Failure> {
+    /// Returns the keys of the configuration that the command line sets.
+    fn overrides(&self) -> Result<Vec<(String, String)>, Failure> {
         let mut overrides = Vec::new();
         for text in &self.set {
             let (key, value) = text.split_once('=').ok_or_else(|| {
@@ -119,16 +130,20 @@ impl Serve {
                 overrides.push((key.to_owned(), value.clone()));
             }
         }
-        Config::load(self.config.as_deref(), &overrides).map_err(|error| {
-            Failure::new(error.to_string()).hint("`leadhost config` prints every key")
-        })
+        Ok(overrides)
     }
 
-    async fn serve(self, config: Config) -> Result<(), Failure> {
+    async fn serve(self, config: Config, location: &Location) -> Result<(), Failure> {
         let folder = config.store.data_dir.clone();
+        let data_dir = self.data_dir.as_deref().map(Path::new);
+        let flags = ServiceFlags::new(data_dir, self.config.as_deref(), None);
         // The first phone number takes some forty milliseconds; no sender should wait for it.
         let phones = tokio::task::spawn_blocking(phone::warm_up);
-        let app = open(config).await?;
+        make_folder(&folder)?;
+        // Held until the end, so that no second service uses the folder.
+        let _lock = store::lock_folder(&folder, location)
+            .map_err(|error| Failure::new(error.to_string()))?;
+        let app = self.open(config, location, &flags).await?;
         // From here on a signal stops the service gracefully.
         let patience = app.core.config.server.drain_seconds + limits::STOP_DEADLINE.as_secs();
         shutdown::on_signals(app.core.shutdown.clone(), Duration::from_secs(patience))
@@ -144,10 +159,10 @@ impl Serve {
         // From here on the other hosts count this one as live.
         let mut tasks = fleet::start(&app.pipeline, &app.core.shutdown);
         let turn = StartTurn::wait(&app.pipeline).await?;
-        first_key::ensure(&app.pipeline, &folder, self.new_admin_key).await?;
+        first_key::ensure(&app.pipeline, &folder, self.new_admin_key, &flags).await?;
         if let Some(file) = &self.first_apply {
             let keys = self.keys_file(&folder);
-            first_apply::run(&app.pipeline, &folder, file, &keys).await?;
+            first_apply::run(&app.pipeline, &folder, file, &keys, &flags).await?;
         }
         turn.end(&app.pipeline).await;
         let addresses = listen::start(&app.http).await.map_err(|error| {
@@ -166,6 +181,24 @@ impl Serve {
         stop(&app, tasks).await;
         drop(addresses_file);
         Ok(())
+    }
+
+    /// Opens the store, and builds the application. The data folder is locked.
+    async fn open(
+        &self,
+        config: Config,
+        location: &Location,
+        flags: &ServiceFlags,
+    ) -> Result<App, Failure> {
+        let folder = config.store.data_dir.clone();
+        let clock = Arc::new(SystemClock);
+        let store = store::open_remembered(location, clock.clone(), &folder)
+            .await
+            .map_err(|error| Failure::new(error.to_string()))?;
+        let sealer = sealing::sealer(&*store, &folder, self.new_sealing_key, flags).await?;
+        Core::new(config, clock, store, Arc::new(sealer), Shutdown::new())
+            .map(App::new)
+            .map_err(|error| Failure::new(error.to_string()))
     }
 
     fn keys_file(&self, folder: &Path) -> PathBuf {
@@ -232,25 +265,6 @@ fn within_files(mut config: Config) -> Config {
     config
 }
 
-/// Opens the data folder and the store, and builds the application.
-async fn open(config: Config) -> Result<App, Failure> {
-    let folder = config.store.data_dir.clone();
-    make_folder(&folder)?;
-    let clock = Arc::new(SystemClock);
-    // Opening the store takes the lock of the folder, so it comes before everything else there.
-    let store = async {
-        let location = store::Location::from_config(&config.store)?;
-        store::open_remembered(&location, clock.clone(), &folder).await
-    };
-    let store = store
-        .await
-        .map_err(|error| Failure::new(error.to_string()))?;
-    let sealer = sealing::sealer(&*store, &folder).await?;
-    Core::new(config, clock, store, Arc::new(sealer), Shutdown::new())
-        .map(App::new)
-        .map_err(|error| Failure::new(error.to_string()))
-}
-
 /// Creates the data folder, accessible to its owner only: it holds the store, the sealing key and
 /// the admin key.
 fn make_folder(folder: &Path) -> Result<(), Failure> {
@@ -276,7 +290,7 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
         ))
         .hint(format!(
             "run chown {own} {}, or run the service as the owner of the folder",
-            folder.display()
+            quoted(&folder.to_string_lossy())
         )));
     }
     if mode & 0o077 == 0 {
@@ -289,7 +303,7 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
     ))
     .hint(format!(
         "run chmod 700 {}; if you may not change that folder, create one inside it and name it with --data-dir",
-        folder.display()
+        quoted(&folder.to_string_lossy())
     )))
 }
 
@@ -315,12 +329,17 @@ async fn stop(app: &App, tasks: Vec<tokio::task::JoinHandle<()>>) {
     if let Err(error) = app.pipeline.keys.write_uses(&*app.core.store).await {
         tracing::warn!(%error, "times of last use of keys not written");
     }
+    // If it fails, the record is some seconds old, as after a kill.
+    let _ = tokio::time::timeout(NOTE_PATIENCE, app.core.store.note_newest()).await;
     tracing::info!("stopped");
 }
 
 /// Timeout for background tasks to stop, after the drain. If a task still holds a claim, the work
 /// is claimed again when its lease expires.
 const TASK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Timeout for the record of the store's last state, which must not hold up the end.
+const NOTE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Timeout for blocking threads, which cannot be cancelled, at the very end.
 const THREAD_PATIENCE: Duration = Duration::from_secs(1);

@@ -1,38 +1,68 @@
-//! The sealing key, which decrypts the secrets of connections. Hosts that share a database must
-//! have the same key: its id is in the store, and a host with another key does not start.
+//! The sealing key, which decrypts the secrets of connections. A host without a key of the store
+//! does not start. Hosts that share a database must have the same key, whose id is in the store;
+//! for a file, each sealed secret names its key.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::cli::command::ServiceFlags;
 use crate::cli::failure::Failure;
-use crate::seal::{Environment, Sealer};
-use crate::store::Store;
+use crate::seal::{self, Environment, KeyError, Sealer};
+use crate::store::{Store, StoreError};
 
 /// The hint for a host whose key differs from that of the fleet.
 const HINT: &str = "give this host the sealing key of the other hosts: as LEADHOST_SEALING_KEY in its environment, or as sealing.key in its data folder (and remove sealing.id there)";
 
-/// Returns the sealer with the key of this host, and records its id in the store.
+/// Returns the sealer with the key of this host, and records its id in the store. With `another`,
+/// the host's key, or a new one, replaces that of the store, whose secrets are then lost.
 ///
 /// # Errors
 ///
 /// [`Failure`] if this host has no key or another one than the store, the key cannot be read or
 /// created, or the store fails.
-pub async fn sealer(store: &dyn Store, folder: &Path) -> Result<Sealer, Failure> {
+pub async fn sealer(
+    store: &dyn Store,
+    folder: &Path,
+    another: bool,
+    flags: &ServiceFlags,
+) -> Result<Sealer, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
     let environment = Environment::read();
     let known = store.sealing_key().await.map_err(|error| failed(&error))?;
-    // A key generated here would be a different one.
-    if let Some(known) = &known
+    if another {
+        Sealer::forget_key(folder).map_err(|error| failed(&error))?;
+    } else if let Some(known) = &known
         && !Sealer::has_key(folder, &environment)
     {
+        // A key generated here would be a different one.
         return Err(Failure::new(format!(
             "the secrets in the database are sealed with key {known}, and this host has no key"
         ))
         .hint(HINT));
     }
-    let sealer = Sealer::from_folder(folder, &environment).map_err(|error| failed(&error))?;
+    let sealed_with = match &known {
+        None if !another => keys_of_secrets(store)
+            .await
+            .map_err(|error| failed(&error))?,
+        _ => BTreeSet::new(),
+    };
+    let sealer = Sealer::for_secrets(folder, &environment, &sealed_with).map_err(|error| {
+        let failure = failed(&error);
+        match error {
+            // On a shared store the other hosts may still have the key.
+            KeyError::Missing { .. } | KeyError::Another { .. } if !store.is_shared() => failure
+                .hint(format!(
+                    "if that key is lost, start once with `{}`, then apply the secrets again",
+                    flags.command("serve --new-sealing-key")
+                )),
+            _ => failure,
+        }
+    })?;
     let own = sealer.key_id();
+    let mut older = sealer.old_key_ids();
+    older.extend(known.filter(|_| another));
     let counts = store
-        .seal_with(&own, &sealer.old_key_ids())
+        .seal_with(&own, &older)
         .await
         .map_err(|error| failed(&error))?;
     if counts != own {
@@ -42,4 +72,13 @@ pub async fn sealer(store: &dyn Store, folder: &Path) -> Result<Sealer, Failure>
         .hint(HINT));
     }
     Ok(sealer)
+}
+
+/// Returns the ids of the keys that the secrets of the store's connections are sealed with.
+async fn keys_of_secrets(store: &dyn Store) -> Result<BTreeSet<String>, StoreError> {
+    let connections = store.connections(None).await?;
+    let sealed = connections.iter().map(|connection| &connection.sealed);
+    Ok(sealed
+        .filter_map(|sealed| seal::sealed_with(sealed))
+        .collect())
 }

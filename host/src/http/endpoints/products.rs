@@ -98,9 +98,7 @@ fn term(query: &Query<'_>) -> Result<Term, ApiError> {
     let text = query.filled(&["name", "term"]).unwrap_or_default();
     Term::read(text).map_err(|error| {
         ApiError::BadRequest(match error {
-            TermError::Empty => {
-                "Give in `name` what to search for: at least a letter or a digit.".to_owned()
-            }
+            TermError::Empty => "`name` must contain a letter or a digit.".to_owned(),
             TermError::TooLong => format!(
                 "`name` is longer than the {} characters that are searched for.",
                 limits::SEARCH_TERM_CHARACTERS
@@ -118,8 +116,9 @@ fn page(query: &Query<'_>) -> Result<u64, ApiError> {
     };
     // A number with too many digits is past the last page, too.
     let page = is_number(text).then(|| text.parse().unwrap_or(LAST_PAGE).min(LAST_PAGE));
-    page.filter(|page| *page >= 1)
-        .ok_or_else(|| ApiError::BadRequest("`page` is not a whole number from 1 on.".to_owned()))
+    page.filter(|page| *page >= 1).ok_or_else(|| {
+        ApiError::BadRequest("`page` must be a whole number of at least 1.".to_owned())
+    })
 }
 
 fn is_number(text: &str) -> bool {
@@ -139,7 +138,7 @@ fn size(query: &Query<'_>) -> Result<usize, ApiError> {
     };
     if size == 0 {
         return Err(ApiError::BadRequest(
-            "`size` is not a whole number from 1 on.".to_owned(),
+            "`size` must be a whole number of at least 1.".to_owned(),
         ));
     }
     Ok(size.min(limits::SEARCH_PAGE_MAX))

@@ -51,7 +51,7 @@ pub async fn page(
 ) -> Result<Reply, ApiError> {
     if report != Entity::MessageErrors.as_str() {
         return Err(ApiError::NotFound(
-            "There is no such report; there is message_errors.".to_owned(),
+            "There is no such report; use message_errors.".to_owned(),
         ));
     }
     let query = call.query();
@@ -82,7 +82,7 @@ pub async fn page(
 
 /// The stamps after which and up to which rows come.
 fn window(query: &Query<'_>, now: Micros) -> Result<(i64, Option<i64>), ApiError> {
-    let hint = "it says from when on failures are wanted";
+    let hint = "failures from this time on are returned";
     let since = feed::time(query, "updated_since", hint)?.ok_or_else(|| {
         ApiError::BadRequest(
             "`updated_since` is missing: an ISO 8601 time such as 2030-01-31T12:00:00Z, at most 31 days before `to`."

@@ -158,7 +158,7 @@ fn create(schemas: &mut Schemas) -> Operation {
                 "An unknown property",
                 refusal(
                     404,
-                    "Product 'AP-9' not found: the workspace has none by this name. Send bypassProductCheck: true to make the deal without it.",
+                    "Product 'AP-9' not found: the workspace has no product with this external id. Send bypassProductCheck: true to create the deal without a product.",
                     "Not Found",
                 ),
             )],

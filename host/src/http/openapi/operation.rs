@@ -5,6 +5,7 @@
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
+use crate::domain::key::KeyKind;
 use crate::http::error::{ApiError, Challenge, Family, PROBLEM};
 use crate::http::route::Access;
 use crate::limits;
@@ -352,7 +353,9 @@ fn example(access: Access, status: u16) -> Option<ApiError> {
     Some(match status {
         401 => ApiError::Unauthorized(match access {
             Access::PartnerKey => Challenge::PartnerKey,
-            Access::AccessToken | Access::WorkspaceKey | Access::AdminKey => Challenge::Bearer,
+            Access::AccessToken => Challenge::Bearer(KeyKind::AccessToken),
+            Access::WorkspaceKey => Challenge::Bearer(KeyKind::Workspace),
+            Access::AdminKey => Challenge::Bearer(KeyKind::Admin),
             Access::Anyone => Challenge::Sender,
         }),
         408 => ApiError::BodyTooSlow,

@@ -32,6 +32,15 @@ pub enum AdminRoute<'a> {
     RollBackPlugin {
         name: &'a str,
     },
+    ShowRollout {
+        name: &'a str,
+    },
+    StartRollout {
+        name: &'a str,
+    },
+    ChangeRollout {
+        name: &'a str,
+    },
     ListDeliveries,
     ShowDelivery {
         id: &'a str,
@@ -114,6 +123,9 @@ impl<'a> AdminRoute<'a> {
             ("POST", ["plugins", name, "impact"]) => Self::PluginImpact { name },
             ("POST", ["plugins", name, "activate"]) => Self::ActivatePlugin { name },
             ("POST", ["plugins", name, "rollback"]) => Self::RollBackPlugin { name },
+            ("GET", ["plugins", name, "rollout"]) => Self::ShowRollout { name },
+            ("POST", ["plugins", name, "rollout"]) => Self::StartRollout { name },
+            ("PATCH", ["plugins", name, "rollout"]) => Self::ChangeRollout { name },
             ("GET", ["deliveries"]) => Self::ListDeliveries,
             ("GET", ["deliveries", id]) => Self::ShowDelivery { id },
             ("POST", ["deliveries", id, "replay"]) => Self::ReplayDelivery { id },
@@ -173,6 +185,7 @@ impl<'a> AdminRoute<'a> {
             | Self::VerifyUpload
             | Self::VerifyPlugin { .. }
             | Self::PluginImpact { .. }
+            | Self::ShowRollout { .. }
             | Self::ListDeliveries
             | Self::ShowDelivery { .. }
             | Self::ListConnections
@@ -190,6 +203,8 @@ impl<'a> AdminRoute<'a> {
             | Self::UploadPlugin
             | Self::ActivatePlugin { .. }
             | Self::RollBackPlugin { .. }
+            | Self::StartRollout { .. }
+            | Self::ChangeRollout { .. }
             | Self::ReplayDelivery { .. }
             | Self::PauseConnection { .. }
             | Self::ResumeConnection { .. }
@@ -240,7 +255,10 @@ impl<'a> AdminRoute<'a> {
             Self::VerifyPlugin { name }
             | Self::PluginImpact { name }
             | Self::ActivatePlugin { name }
-            | Self::RollBackPlugin { name } => name.into(),
+            | Self::RollBackPlugin { name }
+            | Self::ShowRollout { name }
+            | Self::StartRollout { name }
+            | Self::ChangeRollout { name } => name.into(),
             Self::PauseConnection { which }
             | Self::ResumeConnection { which }
             | Self::ShowInstance { which }
@@ -294,6 +312,9 @@ impl<'a> AdminRoute<'a> {
             Self::PluginImpact { .. } => "admin-plugin-impact",
             Self::ActivatePlugin { .. } => "admin-activate-plugin",
             Self::RollBackPlugin { .. } => "admin-roll-back-plugin",
+            Self::ShowRollout { .. } => "admin-show-rollout",
+            Self::StartRollout { .. } => "admin-start-rollout",
+            Self::ChangeRollout { .. } => "admin-change-rollout",
             Self::ListDeliveries => "admin-list-deliveries",
             Self::ShowDelivery { .. } => "admin-show-delivery",
             Self::ReplayDelivery { .. } => "admin-replay-delivery",

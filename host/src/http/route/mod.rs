@@ -168,6 +168,8 @@ pub enum Access {
 pub enum NoRoute {
     /// There is nothing at this address.
     Nothing,
+    /// The address is that of analytics, but there is no such metric set.
+    NoMetricSet,
     /// The address supports only these methods.
     OtherMethods(String),
 }
@@ -209,16 +211,17 @@ impl<'a> Route<'a> {
             .into_iter()
             .filter(|method| Self::parse(surface, method, segments).is_some())
             .collect();
-        Err(if there.is_empty() {
-            NoRoute::Nothing
-        } else {
-            NoRoute::OtherMethods(list(&there))
+        let is_analytics = matches!(segments, ["v1", "analytics", _, _]);
+        Err(match there.as_slice() {
+            [] if surface.has_data() && is_analytics => NoRoute::NoMetricSet,
+            [] => NoRoute::Nothing,
+            there => NoRoute::OtherMethods(list(there)),
         })
     }
 
     fn parse(surface: Surface, method: &str, segments: &[&'a str]) -> Option<Self> {
         let gateway = matches!(surface, Surface::Gateway | Surface::Both);
-        let data = matches!(surface, Surface::Data | Surface::Both);
+        let data = surface.has_data();
         let admin = surface == Surface::Admin;
         let route = match (method, segments) {
             ("GET", ["health", "live"]) => Self::Open(OpenRoute::Live),
@@ -346,6 +349,11 @@ impl<'a> Route<'a> {
 
 impl Surface {
     pub const ALL: [Self; 4] = [Self::Gateway, Self::Data, Self::Both, Self::Admin];
+
+    /// Returns whether it serves the data API.
+    fn has_data(self) -> bool {
+        matches!(self, Self::Data | Self::Both)
+    }
 
     /// Returns its place in [`Self::ALL`].
     pub fn place(self) -> usize {
@@ -492,8 +500,7 @@ mod tests {
             "/v1/export/deals/",
             "/v1/analytics",
             "/v1/analytics/conversations",
-            "/v1/analytics/deals/day",
-            "/v1/analytics/freshness/day",
+            "/v1/analytics/freshness/day/x",
             "/v1/export/deals/ids/",
             "/v1/export/deals/rows",
             "/a/b/c/d/e/f/g/h/i/j/k",
@@ -504,6 +511,14 @@ mod tests {
                 NoRoute::Nothing
             };
             assert_eq!(find(Surface::Both, "GET", path), Err(expect), "{path}");
+        }
+        for path in ["/v1/analytics/deals/day", "/v1/analytics/freshness/day"] {
+            for surface in [Surface::Data, Surface::Both] {
+                let found = find(surface, "GET", path);
+                assert_eq!(found, Err(NoRoute::NoMetricSet), "{path}");
+            }
+            let found = find(Surface::Gateway, "GET", path);
+            assert_eq!(found, Err(NoRoute::Nothing), "{path}");
         }
     }
 

@@ -111,7 +111,10 @@ impl<'a> Node<'a> {
                 let keys = vec![name.to_owned()];
                 vec![Issue::unrecognized(keys, self.path())]
             });
-            self.wrong(|path| Issue::no_form(forms.into(), path));
+            self.wrong(|path| Issue {
+                message: format!("Give {one} or {other}, not both"),
+                ..Issue::no_form(forms.into(), path)
+            });
         }
         !both
     }
@@ -563,6 +566,7 @@ mod tests {
             assert!(body.not_both("a", "c"));
         });
         assert_eq!(both[0]["code"], "invalid_union");
+        assert_eq!(both[0]["message"], "Give a or b, not both");
         assert_eq!(both[0]["unionErrors"][0]["issues"][0]["keys"], json!(["b"]));
         assert_eq!(both[0]["unionErrors"][1]["issues"][0]["keys"], json!(["a"]));
         assert_eq!(both[1], Value::Null);

@@ -14,6 +14,7 @@ mod declaration;
 mod greeting;
 mod instance;
 mod key;
+mod left_out;
 mod part;
 mod plan;
 mod reader;
@@ -30,6 +31,7 @@ pub use key::{KeyRequest, mint};
 pub use part::{DeclarationPart, apply_part};
 
 use binding::Binding;
+use connection::DeclaredConnection;
 use declaration::{ActivePlugin, ActivePlugins, Checked, Declaration};
 use reader::Unchecked;
 
@@ -59,6 +61,38 @@ pub enum ApplyError {
     },
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl ApplyError {
+    /// Adds the names of connections and instances to the problems of the file, whose paths have
+    /// only their numbers.
+    fn with_names(self, file: &Value) -> Self {
+        let Self::Problems(problems) = self else {
+            return self;
+        };
+        let named = |problem: Problem| match entry(file, &problem.path) {
+            Some((kind, name)) if !problem.message.contains(&format!("`{name}`")) => Problem {
+                message: format!("{} ({kind} `{name}`)", problem.message),
+                path: problem.path,
+            },
+            _ => problem,
+        };
+        Self::Problems(problems.into_iter().map(named).collect())
+    }
+}
+
+/// Returns the kind and the name of the connection or instance in which a path is.
+fn entry<'a>(file: &'a Value, path: &str) -> Option<(&'static str, &'a str)> {
+    let (list, rest) = path.split_once('[')?;
+    let kind = match list {
+        "connections" => "connection",
+        "instances" => "instance",
+        _ => return None,
+    };
+    let (index, _) = rest.split_once(']')?;
+    let index: usize = index.parse().ok()?;
+    let name = file.get(list)?.get(index)?.get("name")?.as_str()?;
+    (!name.trim().is_empty()).then_some((kind, name))
 }
 
 /// The result of an apply or a dry run.
@@ -104,12 +138,18 @@ pub struct MadeKey {
 pub async fn apply(pipeline: &Pipeline, file: &Value, dry_run: bool) -> Result<Report, ApplyError> {
     let reading = declaration::read(file, &active_plugins(pipeline));
     let checked = check_configurations(pipeline, &reading.unchecked).await;
-    let mut declaration = reading.checked(checked).map_err(ApplyError::Problems)?;
-    let warnings = try_configurations(pipeline, &mut declaration).await?;
-    let keys = declaration.keys.clone();
+    let named = |error: ApplyError| error.with_names(file);
+    let mut declaration = reading
+        .checked(checked)
+        .map_err(|problems| named(ApplyError::Problems(problems)))?;
     let store = &*pipeline.core.store;
-    let now = pipeline.core.clock.now();
     let before = connections_of(store, &declaration.slug).await?;
+    let mut warnings = try_configurations(pipeline, &mut declaration, &before)
+        .await
+        .map_err(named)?;
+    warnings.extend(left_out::left_out(&declaration, &before));
+    let keys = declaration.keys.clone();
+    let now = pipeline.core.clock.now();
     let planned = plan::plan(declaration, &before, &pipeline.core.sealer)?;
     let applied = carry_out(pipeline, &planned.plan, dry_run).await?;
     let changed_connections =
@@ -223,10 +263,11 @@ async fn check_configurations(pipeline: &Pipeline, unchecked: &[Unchecked]) -> V
 async fn try_configurations(
     pipeline: &Pipeline,
     declaration: &mut Declaration,
+    before: &[Connection],
 ) -> Result<Vec<Problem>, ApplyError> {
     let (mut problems, mut warnings) = (Vec::new(), Vec::new());
     for connection in &mut declaration.connections {
-        let binding = &mut connection.binding;
+        let binding = &connection.binding;
         let Some(loaded) = pipeline.core.plugins.active(&binding.plugin) else {
             // It was active when the file was read. If a version fails to load, that is reported at
             // its activation.
@@ -238,9 +279,12 @@ async fn try_configurations(
             .plugins
             .sender_checks(&loaded, lane, &binding.config, Budget::Trial)
             .await;
+        let is_open = matches!(&checks, Ok(Ok(checks)) if is_open(binding, checks));
+        let was_checked = is_open && was_checked(pipeline, connection, before).await;
         if let Ok(Ok(checks)) = &checks {
-            let open = open_to_anybody(&connection.path, connection.kind, binding, checks);
-            warnings.extend(open);
+            if is_open {
+                warnings.extend(open_to_anybody(connection, checks, was_checked));
+            }
             problems.extend(unused_secrets(&connection.path, binding, checks));
         }
         let routes = match (connection.kind, checks) {
@@ -257,14 +301,17 @@ async fn try_configurations(
         };
         let path = format!("{}.config", connection.path);
         match routes {
-            Ok(Ok(routes)) => add_routes(&mut binding.routes, routes),
+            Ok(Ok(routes)) => add_routes(&mut connection.binding.routes, routes),
             Ok(Err(problem)) => problems.push(Problem {
                 path,
                 message: problem.message,
             }),
             Err(error) => problems.push(Problem {
                 path,
-                message: format!("{} could not be asked about it: {error}", binding.plugin),
+                message: format!(
+                    "plugin {} could not check the configuration: {error}",
+                    binding.plugin
+                ),
             }),
         }
     }
@@ -294,28 +341,82 @@ fn unused_secrets(
     })
 }
 
-/// Warns about a connection whose plugin could check senders, but has no secret for it.
-fn open_to_anybody(
-    path: &str,
-    kind: ConnectionKind,
-    binding: &Binding,
-    declared: &SenderChecks,
-) -> Option<Problem> {
+/// Returns whether no sender check has its secret, neither of the plugin nor of the file.
+fn is_open(binding: &Binding, declared: &SenderChecks) -> bool {
     let has = |check: &SenderCheck| binding.secrets.contains_key(&check.secret);
     let any = |checks: &[SenderCheck]| checks.iter().any(has);
-    let wanted = &declared.checks.first()?.secret;
-    if any(&declared.checks) || any(&binding.checks) {
-        return None;
+    !any(&declared.checks) && !any(&binding.checks)
+}
+
+/// Returns whether the connection exists and authenticates its senders so far.
+async fn was_checked(
+    pipeline: &Pipeline,
+    connection: &DeclaredConnection,
+    before: &[Connection],
+) -> bool {
+    let known = before
+        .iter()
+        .find(|one| one.kind == connection.kind && one.name == connection.name);
+    let Some(known) = known else {
+        return false;
+    };
+    if has_secret_of_any(known, &known.checks) {
+        return true;
     }
-    let what = match kind {
-        ConnectionKind::Source => "leads",
-        ConnectionKind::Channel => "webhooks",
+    let plugins = &pipeline.core.plugins;
+    let Some(loaded) = plugins.active(&known.plugin) else {
+        return false;
+    };
+    let declared = plugins
+        .sender_checks(&loaded, &known.name, &known.config, Budget::Trial)
+        .await;
+    matches!(&declared, Ok(Ok(declared)) if has_secret_of_any(known, &declared.checks))
+}
+
+fn has_secret_of_any(known: &Connection, checks: &[SenderCheck]) -> bool {
+    checks
+        .iter()
+        .any(|check| known.secrets.contains(&check.secret))
+}
+
+/// Warns about an open connection that `was_checked` so far, or whose plugin could check senders,
+/// but has no secret for it.
+fn open_to_anybody(
+    connection: &DeclaredConnection,
+    declared: &SenderChecks,
+    was_checked: bool,
+) -> Option<Problem> {
+    let plugin = &connection.binding.plugin;
+    let (field, why) = match declared.checks.first() {
+        Some(SenderCheck { secret, .. }) => (
+            "secrets",
+            format!(
+                "`{plugin}` checks its senders only with the secret `{secret}`, which is missing here"
+            ),
+        ),
+        None if was_checked => (
+            "checks",
+            format!("neither `{plugin}` nor `checks` declares a sender check"),
+        ),
+        // Its plugin cannot check senders, and it has been open before.
+        None => return None,
+    };
+    let (owner, what) = match connection.kind {
+        ConnectionKind::Source => ("connection", "leads"),
+        ConnectionKind::Channel => ("instance", "webhooks"),
+    };
+    let subject = if was_checked {
+        format!(
+            "{owner} `{}` loses its last sender check: it",
+            connection.name
+        )
+    } else {
+        "it".to_owned()
     };
     Some(Problem {
-        path: format!("{path}.secrets"),
+        path: format!("{}.{field}", connection.path),
         message: format!(
-            "it accepts {what} from every sender that knows its address: `{}` checks its senders only with the secret `{wanted}`, which is missing here",
-            binding.plugin
+            "{subject} accepts {what} from every sender that knows its address, because {why}"
         ),
     })
 }

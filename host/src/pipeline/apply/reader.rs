@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::domain::exchange::Problem;
+use crate::domain::time;
 
 /// The problems found so far.
 #[derive(Default)]
@@ -194,7 +195,9 @@ impl<'a> Table<'a> {
     pub fn duration(&self, field: &'static str, most: i64) -> Option<i64> {
         let seconds = match self.value(field)? {
             Value::Number(number) => number.as_i64(),
-            Value::String(text) => seconds(text.trim()),
+            Value::String(text) => {
+                time::parse_span(text.trim()).and_then(|span| i64::try_from(span.as_secs()).ok())
+            }
             _ => None,
         };
         let seconds = seconds.filter(|seconds| (1..=most).contains(seconds));
@@ -259,18 +262,6 @@ impl<'a> Table<'a> {
 
 /// Bound of a name or another short text in characters, as the interface has it for names.
 const TEXT_CHARACTERS: usize = 255;
-
-fn seconds(text: &str) -> Option<i64> {
-    let unit = match text.chars().last()? {
-        's' => 1,
-        'm' => 60,
-        'h' => 3_600,
-        'd' => 86_400,
-        _ => return None,
-    };
-    let number: u32 = text[..text.len() - 1].parse().ok()?;
-    i64::from(number).checked_mul(unit)
-}
 
 /// Returns the name of the value's type for a message.
 pub fn kind(value: &Value) -> &'static str {

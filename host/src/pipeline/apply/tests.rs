@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::ApplyError;
 use super::binding::DeclaredSecret;
 use super::changed::{ChangedConnection, changed_connections};
 use super::declaration::{self, ActivePlugin, ActivePlugins, Declaration};
@@ -126,6 +127,30 @@ fn check(file: &Value, expect: &[(&str, &str)]) {
         );
     }
     assert_eq!(problems.len(), expect.len(), "{problems:#?}");
+}
+
+#[test]
+fn a_problem_of_a_connection_or_an_instance_has_its_name() {
+    let check = |path: &str, message: &str, expect: &str| {
+        let (path, message) = (path.to_owned(), message.to_owned());
+        let error = ApplyError::Problems(vec![Problem { path, message }]);
+        match error.with_names(&file()) {
+            ApplyError::Problems(problems) => assert_eq!(problems[0].message, expect),
+            other => panic!("{other}"),
+        }
+    };
+    check("connections[0].config.form", "no", "no (connection `site`)");
+    check("instances[0].number", "no", "no (instance `bot`)");
+    check("connections[0].name", "`site` again", "`site` again");
+    for path in [
+        "",
+        "workspace.slug",
+        "keys[0].label",
+        "connections",
+        "connections[7].name",
+    ] {
+        check(path, "no", "no");
+    }
 }
 
 #[test]

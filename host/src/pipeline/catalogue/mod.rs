@@ -165,7 +165,7 @@ fn refuse(pipeline: &Pipeline, workspace: WorkspaceId) {
     tracing::warn!(
         %workspace,
         memory_mib = pipeline.core.config.search.memory_mib,
-        "products of a workspace cannot be searched, the index exceeds the memory for all indexes: raise search.memory_mib"
+        "product index not loaded, it exceeds search.memory_mib: raise it"
     );
 }
 
@@ -194,7 +194,7 @@ async fn catch_up(
             break;
         }
         if page.clock < seen || page.misses_removals(seen) {
-            tracing::info!(%workspace, "index cannot follow the product feed, reloading");
+            tracing::info!(%workspace, "product index fell behind its feed, reloading");
             return Ok(None);
         }
         let is_last = page.changes.len() < rows as usize;

@@ -11,6 +11,7 @@ use crate::domain::plugin::{Digest, PluginKind, ReplySlot};
 use crate::domain::publisher::Publisher;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError, LoadError, Loaded, Prepared, TRIAL_LANE};
+use crate::store::StoreError;
 
 /// The words of concerns about a version that could do more than the one before it.
 const MORE: [&str; 4] = [
@@ -19,6 +20,12 @@ const MORE: [&str; 4] = [
     "new-hosts",
     "new-secrets",
 ];
+
+/// The word that accepts other content under the active version number.
+pub(super) const SAME_VERSION: &str = "same-version";
+
+/// The origin of a component that `leadhost plugin activate FILE` sends.
+const UPLOAD: &str = "upload";
 
 /// The objections that an operator accepts.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +43,7 @@ impl Accept {
         "new-hosts",
         "new-secrets",
         "older",
-        "same-version",
+        SAME_VERSION,
         "all",
     ];
 
@@ -135,6 +142,14 @@ pub(super) async fn find(
     let slots = new.reply_slots.iter().filter(|slot| !known.contains(slot));
     concerns.extend(in_replies(slots));
     let is_used = is_used(pipeline, name).await?;
+    let mut taken_over = None;
+    if !publisher.is(&old.publisher) {
+        let owner = with_label(pipeline, &old.publisher).await?;
+        let other = with_label(pipeline, publisher).await?;
+        taken_over = Some(format!(
+            "`{name}` belongs to {owner}, but this version comes from {other}"
+        ));
+    }
     let mut ask = |accept: &str, what: String| {
         concerns.push(Concern {
             accept: accept.to_owned(),
@@ -142,20 +157,14 @@ pub(super) async fn find(
         })
     };
 
-    if !publisher.is(&old.publisher) {
-        ask(
-            "new-publisher",
-            format!(
-                "`{name}` belongs to {}, but this version comes from {publisher}",
-                old.publisher
-            ),
-        );
+    if let Some(what) = taken_over {
+        ask("new-publisher", what);
     }
     if prepared.golden < old.golden {
         ask(
             "fewer-cases",
             format!(
-                "it has {} golden cases, and the active version has {}",
+                "it has fewer golden cases than the active version: {} instead of {}",
                 prepared.golden, old.golden
             ),
         );
@@ -180,7 +189,7 @@ pub(super) async fn find(
         // a mix-up.
         std::cmp::Ordering::Equal if origin.is_some_and(|origin| origin != old.origin) => {
             ask(
-                "same-version",
+                SAME_VERSION,
                 format!(
                     "version {} differs from the active version of that number, which came from {}",
                     new.description.version, old.origin
@@ -225,6 +234,40 @@ pub(super) async fn find(
         ask("weaker-checks", weaker);
     }
     Ok(concerns)
+}
+
+/// Returns whether an upload of this version, with other bytes than the active one, would raise the
+/// concern [`SAME_VERSION`].
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub(super) async fn is_same_version_as_upload(
+    pipeline: &Pipeline,
+    name: &str,
+    version: &str,
+) -> Result<bool, StoreError> {
+    let Some(active) = super::serving(pipeline, name).await? else {
+        return Ok(false);
+    };
+    let old = pipeline.core.store.plugin(&active).await?;
+    Ok(old.is_some_and(|old| {
+        compare_versions(version, &old.description.version).is_eq() && old.origin != UPLOAD
+    }))
+}
+
+/// Returns the publisher as a person knows it: an admin key with its label.
+async fn with_label(pipeline: &Pipeline, publisher: &Publisher) -> Result<String, StoreError> {
+    let Publisher::AdminKey(id) = publisher else {
+        return Ok(publisher.to_string());
+    };
+    let keys = pipeline.core.store.keys(None).await?;
+    let key = keys.into_iter().find(|key| key.id == *id);
+    let label = key.map(|key| key.label).filter(|label| !label.is_empty());
+    Ok(match label {
+        Some(label) => format!("{publisher} ({label})"),
+        None => publisher.to_string(),
+    })
 }
 
 /// Returns the concern about secrets in replies that no operator has accepted yet.

@@ -1,15 +1,19 @@
-//! Deployment from the inbox: new bytes are stored and activated once, or refused once.
+//! Deployment from the inbox: new bytes are stored and activated once, or refused once. A refusal is
+//! shown until the file has other bytes or is removed, or another version of the plugin is activated;
+//! its bytes stay refused.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{Accept, DeployError, upload};
+use super::{Accept, DeployError, concerns, upload};
 use crate::domain::audit::{Act, ActOutcome, AuditRow};
 use crate::domain::plugin::Digest;
+use crate::domain::text::quoted;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::LoadError;
-use crate::plugin::inbox::{self, Inbox};
+use crate::plugin::inbox::{self, Inbox, InboxEvent};
 use crate::shutdown::Shutdown;
 use crate::store::{Refusal, StoreError};
 
@@ -32,18 +36,52 @@ pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
         }
     };
     if told {
-        tracing::info!(folder = %folder.display(), "inbox is watched");
+        tracing::info!(folder = %folder.display(), "inbox watch started");
     }
+    overtake_removed(&pipeline, &folder).await;
     loop {
-        let file = tokio::select! {
-            file = inbox.next() => file,
+        let event = tokio::select! {
+            event = inbox.next() => event,
             () = shutdown.begun() => return,
         };
-        let origin = file.path.file_name().map_or_else(
-            || file.path.display().to_string(),
-            |name| name.to_string_lossy().into_owned(),
-        );
-        take_in(&pipeline, file.bytes, &origin).await;
+        match event {
+            InboxEvent::Complete(file) => {
+                take_in(&pipeline, file.bytes, &origin_of(&file.path)).await;
+            }
+            InboxEvent::Removed(path) => overtake(&pipeline, &origin_of(&path), None).await,
+        }
+    }
+}
+
+/// Returns the name of a file, by which its versions and refusals are shown.
+fn origin_of(path: &Path) -> String {
+    path.file_name().map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// Marks the refusals of files that were removed while no host watched the inbox.
+async fn overtake_removed(pipeline: &Pipeline, folder: &Path) {
+    let refusals = match pipeline.core.store.refusals().await {
+        Ok(refusals) => refusals,
+        Err(error) => return tracing::warn!(%error, "refusals of removed inbox files not found"),
+    };
+    let shown = refusals.iter().filter(|one| one.overtaken_at.is_none());
+    for refusal in shown {
+        let is_there = tokio::fs::try_exists(folder.join(&refusal.origin)).await;
+        if matches!(is_there, Ok(false)) {
+            overtake(pipeline, &refusal.origin, None).await;
+        }
+    }
+}
+
+/// Marks the refusals of a file as overtaken: it has the bytes with this digest now, or, with
+/// `None`, it was removed.
+async fn overtake(pipeline: &Pipeline, origin: &str, digest: Option<&Digest>) {
+    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
+    if let Err(error) = store.overtake_refusals_of_file(origin, digest, now).await {
+        tracing::warn!(origin, %error, "earlier refusals of the inbox file not marked as overtaken");
     }
 }
 
@@ -55,6 +93,7 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
     let Ok((digest, wasm)) = hashed.await else {
         return tracing::error!(origin, "inbox file not hashed");
     };
+    overtake(pipeline, origin, Some(&digest)).await;
     match is_known(pipeline, &digest).await {
         Ok(true) => {
             return tracing::debug!(
@@ -93,8 +132,13 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
             let refusal = Refusal {
                 origin: origin.to_owned(),
                 digest: for_good(&error).then_some(digest),
-                reason: reason(pipeline, &error, origin),
+                plugin: match &error {
+                    DeployError::Refused { name, .. } => Some(name.clone()),
+                    _ => None,
+                },
+                reason: reason(pipeline, &error, origin).await,
                 at: pipeline.core.clock.now(),
+                overtaken_at: None,
             };
             if let Err(error) = pipeline.core.store.note_refusal(&refusal).await {
                 tracing::warn!(%error, "refusal not stored");
@@ -126,24 +170,36 @@ async fn record(
 }
 
 /// Returns why the file is refused, and the command that accepts it, if there is one.
-fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> String {
-    let DeployError::Refused { concerns, .. } = error else {
+async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> String {
+    let DeployError::Refused {
+        name,
+        version,
+        concerns: refused,
+        ..
+    } = error
+    else {
         return error.to_string();
     };
-    let mut words: Vec<&str> = concerns.iter().map(|one| one.accept.as_str()).collect();
-    words.sort_unstable();
-    words.dedup();
+    let mut words: Vec<&str> = refused.iter().map(|one| one.accept.as_str()).collect();
     if words.contains(&"") {
         return error.to_string();
     }
+    // The command uploads the file, and an upload is another origin than the file.
+    match concerns::is_same_version_as_upload(pipeline, name, version).await {
+        Ok(true) => words.push(concerns::SAME_VERSION),
+        Ok(false) => {}
+        Err(error) => tracing::warn!(origin, %error, "active version not looked up"),
+    }
+    words.sort_unstable();
+    words.dedup();
     let file = std::path::Path::new(&pipeline.core.config.plugins.inbox).join(origin);
     let accept: String = words
         .iter()
         .map(|word| format!(" --accept {word}"))
         .collect();
     format!(
-        "{error}. To activate it anyway: leadhost plugin activate {}{accept}",
-        file.display()
+        "{error}. To activate it anyway: `leadhost plugin activate {}{accept}`",
+        quoted(&file.to_string_lossy())
     )
 }
 
@@ -165,6 +221,8 @@ fn for_good(error: &DeployError) -> bool {
         error,
         DeployError::Store(_)
             | DeployError::Fleet(_)
+            | DeployError::CanaryOpen { .. }
+            | DeployError::Rollout(_)
             | DeployError::Load(
                 LoadError::Host(_)
                     | LoadError::Compiler(_)

@@ -8,12 +8,14 @@
 
 mod concerns;
 mod inbox;
+pub mod rollout;
 pub mod verify;
 
 use std::sync::Arc;
 
 pub use concerns::{Accept, Concern};
 pub use inbox::{take_in, watch_inbox};
+pub use rollout::RolloutError;
 pub use verify::Verified;
 
 use super::fleet::{self, Behind, FleetError};
@@ -22,6 +24,7 @@ use super::versions::{VersionError, loaded};
 use crate::domain::id::KeyId;
 use crate::domain::plugin::{Description, Digest, PluginKind};
 use crate::domain::publisher::Publisher;
+use crate::domain::rollout::{Rollout, Stage};
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{LoadError, Loaded, Prepared};
 use crate::store::{Activation, PluginRecord, StoreError};
@@ -57,6 +60,14 @@ pub enum DeployError {
         "{name} is not rolled back, because the previous version may do more: {what}; this needs a key with the role admin"
     )]
     Widening { name: String, what: String },
+    /// Another version cannot be activated meanwhile.
+    #[error(
+        "a canary of {name} {} is under way: wait for its end, or end it with `leadhost plugin rollout abort {name}`",
+        candidate.short()
+    )]
+    CanaryOpen { name: String, candidate: Digest },
+    #[error("{0}")]
+    Rollout(RolloutError),
     #[error(transparent)]
     Fleet(FleetError),
     #[error(transparent)]
@@ -335,6 +346,7 @@ pub async fn rollback(
     name: &str,
     may_widen: bool,
 ) -> Result<Activated, DeployError> {
+    no_canary(pipeline, name).await?;
     let serves = activation(pipeline, name).await?;
     let serves = serves.ok_or_else(|| DeployError::UnknownPlugin(name.to_owned()))?;
     let previous = serves.previous.clone();
@@ -376,6 +388,49 @@ pub async fn rollback(
         }
     }
     swap(pipeline, &loaded, Some(&serves.digest)).await
+}
+
+/// Activates a version of a rollout in place of the other one. Both were accepted when it began.
+/// `unchanged`: only while the rollout is as it was read.
+///
+/// # Errors
+///
+/// [`DeployError`] if another version is active by now, the rollout was changed, the version
+/// cannot be loaded, or the store or the fleet fails.
+async fn replace(
+    pipeline: &Arc<Pipeline>,
+    digest: &Digest,
+    instead_of: &Digest,
+    unchanged: Option<&Rollout>,
+) -> Result<Activated, DeployError> {
+    let (loaded, _) = stored_version(pipeline, digest).await?;
+    let _alone = pipeline.deploying.lock().await;
+    let name = &loaded.description.name;
+    if serving(pipeline, name).await?.as_ref() != Some(instead_of) {
+        return Err(FleetError::Changed(name.clone()).into());
+    }
+    if let Some(rollout) = unchanged {
+        let now = pipeline.core.store.rollouts().await?;
+        if !now.iter().any(|one| one.generation == rollout.generation) {
+            return Err(RolloutError::Changed(name.clone()).into());
+        }
+    }
+    swap(pipeline, &loaded, Some(instead_of)).await
+}
+
+/// Refuses to activate another version beside an open canary.
+async fn no_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployError> {
+    let rollouts = pipeline.core.store.rollouts().await?;
+    let open = rollouts
+        .into_iter()
+        .find(|one| one.name == name && one.stage == Stage::Canary);
+    match open {
+        Some(rollout) => Err(DeployError::CanaryOpen {
+            name: rollout.name,
+            candidate: rollout.candidate,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Returns the publisher of a component: its signer; otherwise the origin that first
@@ -489,10 +544,22 @@ fn serve(pipeline: &Pipeline, activation: &Activation) -> Result<(), DeployError
 async fn switch(pipeline: &Arc<Pipeline>, verified: Verified) -> Result<Activated, DeployError> {
     let (candidate, instead_of) = (&verified.candidate, verified.active.as_ref());
     let activated = swap(pipeline, candidate, instead_of).await?;
+    if instead_of != Some(&candidate.digest) {
+        overtake_refusals(pipeline, candidate).await;
+    }
     Ok(Activated {
         verified: Some(Box::new(verified)),
         ..activated
     })
+}
+
+/// Marks the refusals that an activation overtakes, so that they are no longer shown.
+async fn overtake_refusals(pipeline: &Pipeline, activated: &Loaded) {
+    let (name, digest) = (&activated.description.name, &activated.digest);
+    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
+    if let Err(error) = store.overtake_refusals_of_plugin(name, digest, now).await {
+        tracing::warn!(plugin = %name, %error, "earlier refusals of the plugin not marked as overtaken");
+    }
 }
 
 /// Switches the version: first in the store, then for every new call, on this host and on
@@ -546,6 +613,7 @@ async fn agreed(
     accept: &Accept,
 ) -> Result<Verified, DeployError> {
     let Description { name, version, .. } = &verified.candidate.description;
+    no_canary(pipeline, name).await?;
     // On a shared store the swap checks this again, in the same transaction.
     if serving(pipeline, name).await? != verified.active {
         return Err(FleetError::Changed(name.clone()).into());

@@ -37,7 +37,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
         }
     }
     if let Err(error) = pipeline.core.store.leave(pipeline.fleet.host).await {
-        tracing::debug!(%error, "host not signed off, other hosts notice when its heartbeats stop");
+        tracing::debug!(%error, "host not deregistered, other hosts notice when its heartbeats stop");
     }
 }
 

@@ -50,6 +50,7 @@ fn apply(pipeline: &Pipeline, what: Announcement) {
     }
     if all || what == Announcement::Plugins {
         pipeline.fleet.look.notify_one();
+        pipeline.rollouts.hurry();
     }
     if all || what == Announcement::Analytics {
         pipeline.rollup.hurry();

@@ -508,12 +508,12 @@ mod tests {
     fn counts_and_types_are_compared_component_by_component() {
         assert_eq!(
             refused(&legacy("hello", &["a"])),
-            "The body of template 'hello' (pt_BR) takes 2 parameter(s), but 1 were given"
+            "The body of template 'hello' (pt_BR) takes 2 parameters, but 1 was given"
         );
         assert_eq!(
             refused(&legacy("visit", &["a"])),
-            "The header of template 'visit' (es) takes 1 parameter(s), but 0 were given; \
-             The button 1 of template 'visit' (es) takes 1 parameter(s), but 0 were given"
+            "The header of template 'visit' (es) takes 1 parameter of type image, but 0 were given; \
+             Button 1 of template 'visit' (es) takes 1 parameter, but 0 were given"
         );
         let image = Parameter {
             value: Value::Image {

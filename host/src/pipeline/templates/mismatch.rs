@@ -4,11 +4,15 @@
 use super::requested::{Component, ComponentKind, Parameter};
 use crate::domain::channel::{Placeholder, Template};
 
+/// The type of parameters that nearly all placeholders take.
+const TEXT: &str = "text";
+
 /// One mismatch: its place and a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// The component's index in the request; `None` if the component is missing.
     pub component: Option<usize>,
+    pub kind: ComponentKind,
     pub what: Mismatch,
     pub told: String,
 }
@@ -119,6 +123,7 @@ impl ComponentRef<'_> {
     fn again(&self, place: usize, given: usize) -> Misfit {
         Misfit {
             component: Some(place),
+            kind: self.kind,
             what: Mismatch::Count { wanted: 0, given },
             told: format!(
                 "{} is repeated: put all its parameters into one component",
@@ -137,16 +142,20 @@ impl ComponentRef<'_> {
         let mut misfit = |what: Mismatch, told: String| {
             misfits.push(Misfit {
                 component,
+                kind: self.kind,
                 what,
                 told,
             });
         };
         if wanted.len() != given.len() {
+            let taken = match wanted {
+                [one] if one.kind != TEXT => format!("1 parameter of type {}", one.kind),
+                [_] => "1 parameter".to_owned(),
+                more => format!("{} parameters", more.len()),
+            };
             let (wanted, given) = (wanted.len(), given.len());
-            let told = format!(
-                "{} takes {wanted} parameter(s), but {given} were given",
-                self.name()
-            );
+            let were = if given == 1 { "was" } else { "were" };
+            let told = format!("{} takes {taken}, but {given} {were} given", self.name());
             return misfit(Mismatch::Count { wanted, given }, told);
         }
         let names: Vec<&str> = wanted
@@ -198,10 +207,7 @@ impl ComponentRef<'_> {
         let (name, language) = (&self.template.name, &self.template.language);
         match self.kind {
             ComponentKind::Button => {
-                format!(
-                    "The button {} of template '{name}' ({language})",
-                    self.index
-                )
+                format!("Button {} of template '{name}' ({language})", self.index)
             }
             kind => format!("The {} of template '{name}' ({language})", kind.as_str()),
         }

@@ -1,7 +1,10 @@
 //! Compares what two versions make of the same deliveries, and adds the differences up: by
 //! outcome, and by field and kind of change, each with a few masked examples.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::seen::{FieldValue, ItemKind, Seen, SeenItem};
 use crate::domain::difference::Change;
@@ -9,7 +12,7 @@ use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::limits;
 
 /// One difference, masked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
     pub delivery: DeliveryId,
     pub connection: ConnectionId,
@@ -18,10 +21,13 @@ pub struct Example {
 }
 
 /// The fields whose loss harms a lead.
-pub const GUARDED: [&str; 5] = ["name", "phone", "email", "externalId", "listing"];
+pub const GUARDED: [&str; 6] = ["name", "phone", "email", "externalId", "listing", "action"];
+
+/// Those of them that must not change either.
+const IDENTITY: [&str; 2] = ["externalId", "action"];
 
 /// Differences of one kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     pub count: u64,
     pub examples: Vec<Example>,
@@ -40,6 +46,58 @@ impl Group {
             });
         }
     }
+
+    /// Adds the differences of another sum, with its examples as long as there are few.
+    fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        let room = limits::VERIFY_EXAMPLES.saturating_sub(self.examples.len());
+        self.examples.extend(other.examples.into_iter().take(room));
+    }
+}
+
+/// The numbers by which a candidate is judged. Each delivery counts once for a kind of harm,
+/// however many leads and fields it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Counts {
+    /// Deliveries that both versions converted, refused or failed on.
+    pub compared: u64,
+    /// Those of them that only the candidate refuses or fails on.
+    pub failing: u64,
+    /// Those in which a lead loses a guarded field, or changes what identifies it.
+    pub lost: u64,
+    /// Those in which a lead, a pointer or an event vanishes.
+    pub vanished: u64,
+    /// Those in which one appears.
+    pub appeared: u64,
+}
+
+impl Counts {
+    /// Returns whether the candidate does harm: it fails, or a lead loses a guarded field,
+    /// vanishes or appears.
+    pub fn is_harmful(self) -> bool {
+        self.failing + self.lost + self.vanished + self.appeared > 0
+    }
+
+    /// Returns what came after an earlier moment.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            compared: self.compared.saturating_sub(earlier.compared),
+            failing: self.failing.saturating_sub(earlier.failing),
+            lost: self.lost.saturating_sub(earlier.lost),
+            vanished: self.vanished.saturating_sub(earlier.vanished),
+            appeared: self.appeared.saturating_sub(earlier.appeared),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.compared += other.compared;
+        self.failing += other.failing;
+        self.lost += other.lost;
+        self.vanished += other.vanished;
+        self.appeared += other.appeared;
+    }
 }
 
 /// A delivery that both versions converted.
@@ -49,7 +107,8 @@ pub struct Whose<'a> {
 }
 
 /// The sum of all comparisons.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Tally {
     /// Deliveries that both versions converted, refused or failed on.
     pub compared: u64,
@@ -68,14 +127,101 @@ pub struct Tally {
     pub appeared: Group,
     pub vanished: Group,
     /// Leads that lost a guarded field, which no number of other fields can hide.
-    pub lost: BTreeMap<&'static str, Group>,
+    pub lost: BTreeMap<Cow<'static, str>, Group>,
     /// Leads and events by field and change.
-    pub fields: BTreeMap<(String, Change), Group>,
+    #[serde(serialize_with = "write_fields", deserialize_with = "read_fields")]
+    pub fields: Fields,
+    /// The numbers by which the candidate is judged.
+    pub harm: Counts,
+    /// The same by connection, at most [`limits::VERIFY_CONNECTIONS`].
+    pub connections: BTreeMap<ConnectionId, Counts>,
+}
+
+type Fields = BTreeMap<(String, Change), Group>;
+
+/// JSON has no keys of two parts: the fields are a list.
+fn write_fields<S: Serializer>(fields: &Fields, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(fields)
+}
+
+fn read_fields<'de, D: Deserializer<'de>>(from: D) -> Result<Fields, D::Error> {
+    let pairs = Vec::<((String, Change), Group)>::deserialize(from)?;
+    Ok(pairs.into_iter().collect())
 }
 
 impl Tally {
     /// Adds one delivery: what the serving version makes of it, and what the candidate does.
     pub fn add(&mut self, whose: &Whose<'_>, stable: &Seen, candidate: &Seen) {
+        let mut one = Self::default();
+        one.compare(whose, stable, candidate);
+        let once = |found: bool| u64::from(found);
+        let mut harm = one.harm;
+        harm.compared = 1;
+        harm.failing = once(one.newly_failing.count > 0);
+        harm.lost = once(!one.lost.is_empty());
+        harm.vanished = once(harm.vanished + one.vanished.count > 0);
+        harm.appeared = once(harm.appeared + one.appeared.count > 0);
+        one.harm = harm;
+        one.connections.insert(whose.connection.clone(), harm);
+        self.merge(one);
+    }
+
+    fn count(&mut self, connection: &ConnectionId, counts: Counts) {
+        let is_full = self.connections.len() >= limits::VERIFY_CONNECTIONS;
+        match self.connections.get_mut(connection) {
+            Some(known) => known.add(counts),
+            None if is_full => {}
+            None => {
+                self.connections.insert(connection.clone(), counts);
+            }
+        }
+    }
+
+    /// Adds another sum.
+    pub fn merge(&mut self, other: Self) {
+        self.compared += other.compared;
+        self.same += other.same;
+        self.leads += other.leads;
+        self.candidate_leads += other.candidate_leads;
+        self.newly_failing.merge(other.newly_failing);
+        self.no_longer_failing.merge(other.no_longer_failing);
+        self.items.merge(other.items);
+        self.appeared.merge(other.appeared);
+        self.vanished.merge(other.vanished);
+        for (field, group) in other.lost {
+            self.lost.entry(field).or_default().merge(group);
+        }
+        for ((field, change), group) in other.fields {
+            self.group_of(field, change).merge(group);
+        }
+        self.harm.add(other.harm);
+        for (connection, counts) in other.connections {
+            self.count(&connection, counts);
+        }
+    }
+
+    /// Removes what may name persons, because it is kept: the reasons of plugins, and numbers in
+    /// the names of attributes. The deliveries that the examples name have both.
+    pub fn forget_texts(&mut self) {
+        let forget = |group: &mut Group| {
+            for example in &mut group.examples {
+                example.before = None;
+                example.after = None;
+            }
+        };
+        forget(&mut self.newly_failing);
+        forget(&mut self.no_longer_failing);
+        for ((field, change), mut group) in std::mem::take(&mut self.fields) {
+            if ["error", "reason"].contains(&field.as_str()) {
+                forget(&mut group);
+            }
+            let name = field.chars().take(limits::VERIFY_NAME_CHARACTERS);
+            let name = name.map(|one| if one.is_ascii_digit() { '#' } else { one });
+            self.group_of(name.collect(), change).merge(group);
+        }
+    }
+
+    fn compare(&mut self, whose: &Whose<'_>, stable: &Seen, candidate: &Seen) {
         self.compared += 1;
         self.leads += leads(stable);
         self.candidate_leads += leads(candidate);
@@ -110,9 +256,13 @@ impl Tally {
                     is_same &= self.item(whose, old, new);
                 }
                 (old, new) => {
-                    let is_lead = |item: Option<&SeenItem>| {
-                        item.is_some_and(|item| item.kind == ItemKind::Lead)
+                    let is_lead =
+                        |item: Option<&SeenItem>| item.is_some_and(|item| item.kind.is_lead());
+                    let is_event = |item: Option<&SeenItem>| {
+                        item.is_some_and(|item| item.kind == ItemKind::Event)
                     };
+                    self.harm.vanished += u64::from(is_event(old));
+                    self.harm.appeared += u64::from(is_event(new));
                     let kind =
                         |item: Option<&SeenItem>| item.map(|item| item.kind.as_str().to_owned());
                     let group = match (is_lead(old), is_lead(new)) {
@@ -132,8 +282,17 @@ impl Tally {
     fn item(&mut self, whose: &Whose<'_>, old: &SeenItem, new: &SeenItem) -> bool {
         for field in GUARDED.iter().filter(|_| old.kind == ItemKind::Lead) {
             let found = difference(old.fields.get(*field), new.fields.get(*field), masked);
-            if let Some((Change::Lost, gone, _)) = found {
-                self.lost.entry(*field).or_default().add(whose, gone, None);
+            match found {
+                Some((Change::Lost, gone, _)) => {
+                    let lost = self.lost.entry(Cow::Borrowed(*field)).or_default();
+                    lost.add(whose, gone, None);
+                }
+                // Another lead by this is a lead less: its deal is not found, or is another's.
+                Some((Change::Changed, before, after)) if IDENTITY.contains(field) => {
+                    let lost = self.lost.entry(Cow::Borrowed(*field)).or_default();
+                    lost.add(whose, before, after);
+                }
+                _ => {}
             }
         }
         let mut is_same = true;
@@ -160,17 +319,21 @@ impl Tally {
         let Some((change, before, after)) = difference(before, after, show) else {
             return true;
         };
+        self.group_of(name.to_owned(), change)
+            .add(whose, before, after);
+        false
+    }
+
+    fn group_of(&mut self, field: String, change: Change) -> &mut Group {
         // A source chooses the names of attributes: they are bounded.
-        let full = self.fields.len() >= limits::VERIFY_FIELDS;
-        let mut key = (name.to_owned(), change);
+        let names = self.fields.keys();
+        let full = self.fields.len() >= limits::VERIFY_FIELDS
+            && names.filter(|(name, _)| name != OTHER).count() >= limits::VERIFY_FIELDS;
+        let mut key = (field, change);
         if full && !self.fields.contains_key(&key) {
             key.0 = OTHER.to_owned();
         }
-        self.fields
-            .entry(key)
-            .or_default()
-            .add(whose, before, after);
-        false
+        self.fields.entry(key).or_default()
     }
 
     /// Returns the leads that lost this field, if there are any.
@@ -215,7 +378,7 @@ const OTHER: &str = "(other fields)";
 fn leads(seen: &Seen) -> u64 {
     match seen {
         Seen::Converted(items) => {
-            let leads = items.iter().filter(|item| item.kind == ItemKind::Lead);
+            let leads = items.iter().filter(|item| item.kind.is_lead());
             leads.count() as u64
         }
         _ => 0,

@@ -3,10 +3,10 @@
 //! answers. The conversions run in the lane of trials, so that live deliveries keep their
 //! share of the threads.
 
-mod compare;
+pub mod compare;
 mod policy;
 mod sample;
-mod seen;
+pub mod seen;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use self::seen::Seen;
 use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::limits;
 use crate::pipeline::connections::Live;
-use crate::pipeline::convert::convert;
+use crate::pipeline::convert::{Converted, convert};
 use crate::pipeline::replay_answers::{self, CompletionError, ReplayAnswerError};
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{Budget, CallError, Loaded};
@@ -99,20 +99,29 @@ pub async fn run(
     Ok(report)
 }
 
-enum Compared {
+/// One delivery, converted by both versions.
+pub enum Compared {
+    /// Its body is gone, after an erasure or by its age.
     Emptied,
+    /// The host could not convert it just now.
     NotTried,
     Both(Box<Both>),
 }
 
-struct Both {
-    delivery: DeliveryId,
-    connection: ConnectionId,
-    serving: Seen,
-    candidate: Seen,
+/// What both versions make of a delivery.
+pub struct Both {
+    pub delivery: DeliveryId,
+    pub connection: ConnectionId,
+    pub serving: Seen,
+    pub candidate: Seen,
 }
 
-async fn one(
+/// Converts one stored delivery with both versions.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store cannot be read.
+pub async fn one(
     pipeline: &Arc<Pipeline>,
     serving: &Arc<Loaded>,
     candidate: &Arc<Loaded>,
@@ -168,5 +177,5 @@ async fn seen(
             Err(error) => return Ok(Some(Seen::Failed(error.to_string()))),
         }
     }
-    Ok(Seen::from_conversion(converted))
+    Ok(Converted::seen(&converted))
 }

@@ -11,9 +11,6 @@ use crate::domain::deal::ATTRIBUTES;
 use crate::domain::lead::Action;
 use crate::domain::message::MessageState;
 use crate::domain::phone::Phone;
-use crate::pipeline::convert::Converted;
-use crate::pipeline::failure::ConvertError;
-use crate::plugin::CallError;
 use crate::store::{Event, ItemResult, NewFetch, NewLead};
 
 /// The fields of an item by their names: a missing value is a missing field.
@@ -57,6 +54,11 @@ pub enum ItemKind {
 }
 
 impl ItemKind {
+    /// Returns whether it is a lead, or a pointer to one that is to be fetched.
+    pub fn is_lead(self) -> bool {
+        matches!(self, Self::Lead | Self::Fetch)
+    }
+
     /// Returns the name of the kind in a report.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -71,23 +73,9 @@ impl ItemKind {
 }
 
 impl Seen {
-    /// Returns the result of a conversion for comparison. `None`: the host could not make the
-    /// call, which says nothing about the version.
-    pub fn from_conversion(converted: Result<Converted, ConvertError>) -> Option<Self> {
-        Some(match converted {
-            Ok(converted) => match converted.problem {
-                Some(problem) => Self::Refused(problem.to_string()),
-                None => {
-                    let items = converted.result.items.iter();
-                    Self::Converted(items.map(|item| seen(&item.result)).collect())
-                }
-            },
-            Err(
-                ConvertError::Call(CallError::Busy | CallError::ShuttingDown)
-                | ConvertError::Connection(_),
-            ) => return None,
-            Err(error) => Self::Failed(error.to_string()),
-        })
+    /// Returns the items of a conversion for comparison.
+    pub fn from_items<'a>(items: impl IntoIterator<Item = &'a ItemResult>) -> Self {
+        Self::Converted(items.into_iter().map(seen).collect())
     }
 }
 

@@ -67,7 +67,7 @@ pub fn lower_priority() {
     if done != 0 {
         tracing::warn!(
             error = %std::io::Error::last_os_error(),
-            "priority of a background thread cannot be lowered; it shares the processor with requests"
+            "background thread priority not lowered, it competes with requests"
         );
     }
 }

@@ -62,11 +62,31 @@ fn said(error: &ValidationError<'_>) -> String {
                 forms.join("; or ")
             )
         }
+        // The library's own text leaves out most words of a longer list.
+        ValidationErrorKind::Enum { options } => {
+            let value = match error.instance().as_ref() {
+                Value::Object(_) => "the table".to_owned(),
+                Value::Array(_) => "the list".to_owned(),
+                scalar => scalar.to_string(),
+            };
+            format!("{value} is not one of {}", listed(options))
+        }
         _ => match error.instance().as_ref() {
             Value::Object(_) => error.masked_with("the table").to_string(),
             Value::Array(_) => error.masked_with("the list").to_string(),
             _ => error.to_string(),
         },
+    }
+}
+
+/// Returns all options of a list.
+fn listed(options: &Value) -> String {
+    let options = options.as_array().into_iter().flatten();
+    let options: Vec<String> = options.map(ToString::to_string).collect();
+    match options.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
     }
 }
 
@@ -95,12 +115,13 @@ mod tests {
             "properties": {
                 "from": {"type": "string"},
                 "depth": {"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["all"]}]},
-                "names": {"type": "string"}
+                "names": {"type": "string"},
+                "format": {"enum": ["auto", "json", "form", "multipart", "xml"]}
             },
             "anyOf": [{"required": ["from"]}, {"required": ["service"]}]
         });
         let schema = jsonschema::validator_for(&schema).expect("a schema");
-        let config = json!({"word": "a-long-word", "depth": 0, "names": {"a": "a-long-word"}});
+        let config = json!({"word": "a-long-word", "depth": 0, "names": {"a": "a-long-word"}, "format": "yaml"});
         let mut found: Vec<_> = faults(&schema, &config)
             .into_iter()
             .map(|fault| (fault.place, fault.what))
@@ -114,6 +135,10 @@ mod tests {
             (
                 "/depth",
                 r#"fits none of 2 forms: 0 is less than the minimum of 1; or 0 is not one of "all""#,
+            ),
+            (
+                "/format",
+                r#""yaml" is not one of "auto", "json", "form", "multipart" or "xml""#,
             ),
             ("/names", r#"the table is not of type "string""#),
         ];

@@ -35,7 +35,7 @@ pub(super) fn notify(set: &mut WorkingSet, new: &Notification) -> Notified {
     let contact = people::find_or_create(set, workspace, &said);
     let opening = Opening {
         contact,
-        source: Some(&new.details.source),
+        source: new.details.source.as_deref(),
         deal: new.deal,
         transfer: new.details.transfer,
         special_instructions: new.details.special_instructions.as_deref(),

@@ -79,7 +79,7 @@ pub fn notification() -> Notification {
         details: NotificationDetails {
             name: "Rita".to_owned(),
             email: None,
-            source: "crm".to_owned(),
+            source: Some("crm".to_owned()),
             transfer: true,
             special_instructions: None,
         },

@@ -43,13 +43,14 @@ static CREATE: Sql = sql("
 insert into keys (id, digest, kind, workspace_id, partner_id, role, label, hint, created_at,
   expires_at, revoked_at, last_used_at)
 values (:id, :digest, :kind, :workspace_id, :partner_id, :role, :label, :hint, :created_at,
-  :expires_at, :revoked_at, :last_used_at)");
+  :expires_at, :revoked_at, :last_used_at)
+on conflict do nothing");
 
 /// Stores a new key under the digest of its text.
 ///
 /// # Errors
 ///
-/// [`StoreError::Query`] if a key with this id or digest exists, and [`StoreError`] if the
+/// [`StoreError::Refused`] if a key with this id or digest exists, and [`StoreError`] if the
 /// database fails.
 pub async fn create(
     database: &Database,
@@ -72,7 +73,12 @@ pub async fn create(
                 revoked_at: key.revoked_at,
                 last_used_at: key.last_used_at,
             };
-            tx.run(&CREATE, &args).await?;
+            if tx.run(&CREATE, &args).await? == 0 {
+                return Err(StoreError::Refused(format!(
+                    "Key {} is not stored: there is a key with this id or this text already.",
+                    key.id
+                )));
+            }
             Ok(())
         }))
         .await

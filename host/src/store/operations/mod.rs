@@ -24,6 +24,8 @@ pub mod plugins;
 pub mod probe;
 pub mod products;
 pub mod remove;
+pub mod rollouts;
+pub mod sketches;
 pub mod stamp;
 pub mod sweep;
 pub mod templates;
@@ -62,7 +64,9 @@ fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
         ("plugins", plugins::SQL.to_vec()),
         ("products", products::SQL.to_vec()),
         ("remove", remove::SQL.to_vec()),
+        ("rollouts", rollouts::SQL.to_vec()),
         ("save", batch::save::statements()),
+        ("sketches", sketches::SQL.to_vec()),
         ("stamp", stamp::SQL.to_vec()),
         ("sweep", sweep::statements()),
         ("templates", templates::SQL.to_vec()),
@@ -89,6 +93,8 @@ pub fn is_of_few(text: &str) -> bool {
         apply::SQL,
         connections::SQL,
         plugins::SQL,
+        rollouts::SQL,
+        sketches::SQL,
         keys::WHOLE,
         deals::WHOLE,
         deliveries::WHOLE,

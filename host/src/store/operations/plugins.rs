@@ -146,6 +146,11 @@ set previous = activations.digest, digest = excluded.digest, generation = exclud
   activated_at = excluded.activated_at
 where activations.digest <> excluded.digest");
 
+static IS_STORED: Sql = sql("
+select digest
+from plugins
+where digest = :digest");
+
 static ACTIVATION: Sql = sql("
 select name, digest, previous, generation, activated_at
 from activations
@@ -155,7 +160,7 @@ where name = :name");
 ///
 /// # Errors
 ///
-/// [`StoreError::Query`] if no version with this digest is stored, and [`StoreError`] if the
+/// [`StoreError::Refused`] if no version with this digest is stored, and [`StoreError`] if the
 /// database fails.
 pub async fn activate(
     database: &Database,
@@ -167,6 +172,13 @@ pub async fn activate(
         .write(
             Rows::Exempt,
             steps!(|tx| {
+                let args = args! { digest: &digest };
+                let stored = tx.row(&IS_STORED, &args, |row| row.text("digest")).await?;
+                if stored.is_none() {
+                    return Err(StoreError::Refused(format!(
+                        "Plugin `{name}` has no stored version {digest}. Upload it first."
+                    )));
+                }
                 tx.run(&ONE_AT_A_TIME, &[]).await?;
                 let args = args! { name: &name, digest: &digest, now };
                 tx.run(&ACTIVATE, &args).await?;
@@ -178,8 +190,8 @@ pub async fn activate(
 }
 
 static NOTE_REFUSAL: Sql = sql("
-insert into refusals (origin, digest, reason, at)
-values (:origin, :digest, :reason, :at)");
+insert into refusals (origin, digest, plugin, reason, at, overtaken_at)
+values (:origin, :digest, :plugin, :reason, :at, :overtaken_at)");
 
 // Rows are counted, because the numbers of failed transactions are missing.
 static FORGET_REFUSALS: Sql = sql("
@@ -200,8 +212,10 @@ pub async fn note_refusal(database: &Database, refusal: Refusal) -> Result<(), S
                 let args = args! {
                     origin: &refusal.origin,
                     digest: refusal.digest.as_ref(),
+                    plugin: refusal.plugin.as_deref(),
                     reason: &refusal.reason,
                     at: refusal.at,
+                    overtaken_at: refusal.overtaken_at,
                 };
                 tx.run(&NOTE_REFUSAL, &args).await?;
                 let args = args! { kept: limits::REFUSALS };
@@ -212,12 +226,66 @@ pub async fn note_refusal(database: &Database, refusal: Refusal) -> Result<(), S
         .await
 }
 
+static OVERTAKE_FILE: Sql = sql("
+update refusals
+set overtaken_at = :now
+where origin = :origin
+and (:digest::text is null or digest is distinct from :digest)
+and overtaken_at is null");
+
+/// Marks the refusals of an inbox file as overtaken, except those of the bytes with this digest.
+/// `None`: the file was removed.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn overtake_file(
+    database: &Database,
+    origin: String,
+    digest: Option<Digest>,
+    now: Micros,
+) -> Result<(), StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            let args = args! { origin: &origin, digest: digest.as_ref(), now };
+            tx.run(&OVERTAKE_FILE, &args).await?;
+            Ok(())
+        }))
+        .await
+}
+
+static OVERTAKE_PLUGIN: Sql = sql("
+update refusals
+set overtaken_at = :now
+where (plugin = :plugin or digest = :digest)
+and overtaken_at is null");
+
+/// Marks the refusals of a plugin as overtaken, and those of the bytes with this digest.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn overtake_plugin(
+    database: &Database,
+    plugin: String,
+    digest: Digest,
+    now: Micros,
+) -> Result<(), StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            let args = args! { plugin: &plugin, digest: &digest, now };
+            tx.run(&OVERTAKE_PLUGIN, &args).await?;
+            Ok(())
+        }))
+        .await
+}
+
 static REFUSALS: Sql = sql("
-select origin, digest, reason, at
+select origin, digest, plugin, reason, at, overtaken_at
 from refusals
 order by number desc");
 
-/// Returns refusals, newest first.
+/// Returns refusals, newest first, with those that were overtaken.
 ///
 /// # Errors
 ///
@@ -239,8 +307,11 @@ pub const SQL: &[&Sql] = &[
     &ACTIVATIONS,
     &ONE_AT_A_TIME,
     &ACTIVATE,
+    &IS_STORED,
     &ACTIVATION,
     &NOTE_REFUSAL,
     &FORGET_REFUSALS,
+    &OVERTAKE_FILE,
+    &OVERTAKE_PLUGIN,
     &REFUSALS,
 ];

@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub(super) use self::commit::commit;
 pub use self::db::HELLO;
 pub(super) use self::db::{Db, Rows, SCHEMA, Transaction};
-pub(super) use self::open::let_others_open;
+pub(super) use self::open::{let_others_open, note_newest};
 use super::database::Database;
 use super::high_water::HighWater;
 use super::operations;

@@ -5,7 +5,7 @@
 use std::sync::Weak;
 use std::time::Duration;
 
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
 use uuid::Uuid;
 
@@ -110,8 +110,8 @@ pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
     let patience = limits::STORE_OPEN_PATIENCE;
     let mut owner = tokio::time::timeout(patience, db.owner())
         .await
-        .map_err(|_| unreachable_in(patience))?
-        .map_err(refused)?;
+        .map_err(|_| unreachable_in(patience, db.options()))?
+        .map_err(|error| refused(error, db.options()))?;
     check_server(&mut owner).await?;
     owner.execute(PATIENCE).await?;
     sqlx::query(LOCK)
@@ -166,6 +166,17 @@ pub async fn keep_noting(db: Weak<Db>) {
     }
 }
 
+/// Records the newest stamp now.
+///
+/// # Errors
+///
+/// The error of the connection.
+pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
+    let row = sqlx::query(LOOK).fetch_one(db.pool()).await?;
+    db.seen().note(row.try_get("newest")?);
+    Ok(())
+}
+
 /// Releases the lock that keeps other hosts from opening the store.
 ///
 /// # Errors
@@ -190,15 +201,24 @@ async fn refuse_half_a_store(owner: &mut PgConnection) -> Result<(), StoreError>
     )))
 }
 
-fn unreachable_in(patience: Duration) -> StoreError {
+fn unreachable_in(patience: Duration, options: &PgConnectOptions) -> StoreError {
     StoreError::Open(format!(
-        "the database server did not answer within {} s: check the host and port of store.url",
+        "the database server at {} did not answer within {} s: check the host and port of store.url",
+        place(options),
         patience.as_secs()
     ))
 }
 
+/// Returns the host and port of the server, or its socket.
+fn place(options: &PgConnectOptions) -> String {
+    match options.get_socket() {
+        Some(socket) => socket.display().to_string(),
+        None => format!("{}:{}", options.get_host(), options.get_port()),
+    }
+}
+
 /// Explains to the operator why the server refused the connection.
-fn refused(error: sqlx::Error) -> StoreError {
+fn refused(error: sqlx::Error, options: &PgConnectOptions) -> StoreError {
     let what = match error::code(&error) {
         Some("28P01" | "28000") => "the server refuses the user or the password of store.url",
         Some("3D000") => "the database of store.url does not exist: create it with `createdb`",
@@ -207,7 +227,12 @@ fn refused(error: sqlx::Error) -> StoreError {
         }
         Some("57P03") => "the server is starting or stopping: try again shortly",
         Some(_) => "the server refuses the connection",
-        None => "the server of store.url cannot be reached",
+        None => {
+            return StoreError::Open(format!(
+                "the server of store.url cannot be reached at {} ({error})",
+                place(options)
+            ));
+        }
     };
     StoreError::Open(format!("{what} ({error})"))
 }

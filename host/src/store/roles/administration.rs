@@ -1,18 +1,21 @@
 //! Declarations, plugins and erasures: the work of operators.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
 
 use super::DatabaseStore;
 use crate::domain::audit::{Act, AuditRow};
-use crate::domain::connection::{Connection, Pause};
+use crate::domain::connection::{Connection, ConnectionSketch, Pause, SourceChange};
 use crate::domain::id::{ConnectionId, ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
 use crate::domain::key::KeyRecord;
 use crate::domain::plugin::Digest;
+use crate::domain::rollout::{Rollout, RolloutReport};
 use crate::domain::time::Micros;
 use crate::domain::workspace::{Agent, Owner, Partner, Workspace};
-use crate::store::operations::{agents, apply, audit, connections, erase, keys, plugins};
+use crate::store::operations::{
+    agents, apply, audit, connections, erase, keys, plugins, rollouts, sketches,
+};
 use crate::store::{
     Activation, Applied, AuditFilter, Caller, EraseStep, Erased, Erasure, ErasureFilter, Extent,
     NewErasure, Person, PersonBy, Plan, PluginRecord, Refusal, StandingDelivery, StoreError,
@@ -101,6 +104,31 @@ pub trait Administration: Send + Sync + 'static {
         pause: Option<&Pause>,
     ) -> Result<(), StoreError>;
 
+    /// Returns the sketch of a connection's deliveries. `None` if none was stored.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn connection_sketch(
+        &self,
+        id: &ConnectionId,
+    ) -> Result<Option<ConnectionSketch>, StoreError>;
+
+    /// Stores a sketch with the next generation, unless it was written since its generation was
+    /// read (0: there was none): then returns false.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if there is no such connection, or the database fails.
+    async fn write_connection_sketch(&self, sketch: &ConnectionSketch) -> Result<bool, StoreError>;
+
+    /// Returns the changes of the sources that have changed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn source_changes(&self) -> Result<HashMap<ConnectionId, SourceChange>, StoreError>;
+
     /// Returns the key with this digest, with its workspace and partner. Revoked and expired keys
     /// are included.
     ///
@@ -113,7 +141,8 @@ pub trait Administration: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the database fails.
+    /// [`StoreError::Refused`] if there is a key with this id or digest, and [`StoreError`] if the
+    /// database fails.
     async fn create_key(&self, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError>;
 
     /// Returns the keys of one workspace, or all keys, by id. Revoked and expired keys are
@@ -177,13 +206,62 @@ pub trait Administration: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the database fails.
+    /// [`StoreError::Refused`] if no version with this digest is stored, and [`StoreError`] if
+    /// the database fails.
     async fn activate(
         &self,
         name: &str,
         digest: &Digest,
         now: Micros,
     ) -> Result<Activation, StoreError>;
+
+    /// Returns the last rollout of every plugin that had one, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn rollouts(&self) -> Result<Vec<Rollout>, StoreError>;
+
+    /// Begins a rollout; its number and generation are assigned. Returns it, or the one that is
+    /// open with `false`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn begin_rollout(&self, new: &Rollout) -> Result<(Rollout, bool), StoreError>;
+
+    /// Changes a rollout, unless it was changed since its generation was read: then returns
+    /// `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn change_rollout(&self, changed: &Rollout) -> Result<Option<Rollout>, StoreError>;
+
+    /// Records how long the step of a rollout has lasted.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn spend_rollout(&self, rollout: &Rollout) -> Result<(), StoreError>;
+
+    /// Stores what a host has seen of a rollout, in place of its last report.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn report_rollout(&self, report: &RolloutReport) -> Result<(), StoreError>;
+
+    /// Returns what hosts have reported about a rollout.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn rollout_reports(
+        &self,
+        name: &str,
+        number: i64,
+    ) -> Result<Vec<RolloutReport>, StoreError>;
 
     /// Adds an act to the audit, after its last row.
     ///
@@ -213,7 +291,32 @@ pub trait Administration: Send + Sync + 'static {
     /// [`StoreError`] if the database fails.
     async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError>;
 
-    /// Returns the refused files, newest first.
+    /// Marks the refusals of an inbox file as overtaken, except those of the bytes with this
+    /// digest. `None`: the file was removed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn overtake_refusals_of_file(
+        &self,
+        origin: &str,
+        digest: Option<&Digest>,
+        now: Micros,
+    ) -> Result<(), StoreError>;
+
+    /// Marks the refusals of a plugin as overtaken, and those of the bytes with this digest.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn overtake_refusals_of_plugin(
+        &self,
+        name: &str,
+        digest: &Digest,
+        now: Micros,
+    ) -> Result<(), StoreError>;
+
+    /// Returns the refused files, newest first, with those that were overtaken.
     ///
     /// # Errors
     ///
@@ -350,6 +453,21 @@ impl Administration for DatabaseStore {
         connections::pause(&self.database, id.clone(), pause.cloned()).await
     }
 
+    async fn connection_sketch(
+        &self,
+        id: &ConnectionId,
+    ) -> Result<Option<ConnectionSketch>, StoreError> {
+        sketches::one(&self.database, id.clone()).await
+    }
+
+    async fn write_connection_sketch(&self, sketch: &ConnectionSketch) -> Result<bool, StoreError> {
+        sketches::write(&self.database, sketch.clone()).await
+    }
+
+    async fn source_changes(&self) -> Result<HashMap<ConnectionId, SourceChange>, StoreError> {
+        sketches::changes(&self.database).await
+    }
+
     async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {
         keys::authenticate(&self.database, *digest).await
     }
@@ -401,6 +519,52 @@ impl Administration for DatabaseStore {
 
     async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError> {
         plugins::note_refusal(&self.database, refusal.clone()).await
+    }
+
+    async fn overtake_refusals_of_file(
+        &self,
+        origin: &str,
+        digest: Option<&Digest>,
+        now: Micros,
+    ) -> Result<(), StoreError> {
+        plugins::overtake_file(&self.database, origin.to_owned(), digest.cloned(), now).await
+    }
+
+    async fn overtake_refusals_of_plugin(
+        &self,
+        name: &str,
+        digest: &Digest,
+        now: Micros,
+    ) -> Result<(), StoreError> {
+        plugins::overtake_plugin(&self.database, name.to_owned(), digest.clone(), now).await
+    }
+
+    async fn rollouts(&self) -> Result<Vec<Rollout>, StoreError> {
+        rollouts::list(&self.database).await
+    }
+
+    async fn begin_rollout(&self, new: &Rollout) -> Result<(Rollout, bool), StoreError> {
+        rollouts::begin(&self.database, new.clone()).await
+    }
+
+    async fn change_rollout(&self, changed: &Rollout) -> Result<Option<Rollout>, StoreError> {
+        rollouts::change(&self.database, changed.clone()).await
+    }
+
+    async fn spend_rollout(&self, rollout: &Rollout) -> Result<(), StoreError> {
+        rollouts::spend(&self.database, rollout.clone()).await
+    }
+
+    async fn report_rollout(&self, report: &RolloutReport) -> Result<(), StoreError> {
+        rollouts::report(&self.database, report.clone()).await
+    }
+
+    async fn rollout_reports(
+        &self,
+        name: &str,
+        number: i64,
+    ) -> Result<Vec<RolloutReport>, StoreError> {
+        rollouts::reports(&self.database, name.to_owned(), number).await
     }
 
     async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError> {

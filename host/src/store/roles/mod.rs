@@ -20,9 +20,9 @@ pub use self::feeds::Feeds;
 pub use self::fleet::Fleet;
 pub use self::intake::Intake;
 pub use self::messaging::Messaging;
-use super::database::Database;
+use super::database::{self, Database};
 use super::operations::probe;
-use super::{Outage, Pool, Store, StoreError};
+use super::{Outage, Pool, Store, StoreError, postgres, sqlite};
 use crate::clock::SharedClock;
 
 /// The store, backed by a database.
@@ -88,5 +88,12 @@ impl Store for DatabaseStore {
 
     async fn try_write(&self) -> Result<(), StoreError> {
         probe::try_write(&self.database, self.clock.now()).await
+    }
+
+    async fn note_newest(&self) -> Result<(), StoreError> {
+        match &self.database {
+            Database::Sqlite(db) => sqlite::note_newest(db).await,
+            Database::Postgres(db) => database::aside(db.reach(), postgres::note_newest(db)).await,
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Columns;
 use crate::domain::id::AgentId;
+use crate::domain::message::Actor;
 use crate::store::decide::SendState;
 use crate::store::{HeldSend, Lease, OutboxMessage, StoreError, TemplateList};
 
@@ -58,7 +59,7 @@ pub fn outbox_message(row: &impl Columns) -> Result<OutboxMessage, StoreError> {
         phone_number: row.text_if("phone_number")?,
         instance_id: row.number_if("agent_id")?.map(AgentId),
         created_at: row.time("created_at")?,
-        actor: row.text("actor")?,
+        actor: row.word("messages", "actor", Actor::from_text)?,
         kind: row.text("kind")?,
         content: row.text_if("content")?,
         metadata: row.json("metadata")?,

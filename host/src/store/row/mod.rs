@@ -24,6 +24,8 @@ pub mod keys;
 pub mod messages;
 pub mod plugins;
 pub mod products;
+pub mod rollouts;
+pub mod sketches;
 pub mod working_set;
 
 use std::fmt;

@@ -59,7 +59,9 @@ pub fn refusal(row: &impl Columns) -> Result<Refusal, StoreError> {
     Ok(Refusal {
         origin: row.text("origin")?,
         digest: row.text_if("digest")?.map(Digest),
+        plugin: row.text_if("plugin")?,
         reason: row.text("reason")?,
         at: row.time("at")?,
+        overtaken_at: row.time_if("overtaken_at")?,
     })
 }

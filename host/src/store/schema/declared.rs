@@ -1,6 +1,6 @@
 //! Tables for the declarations of operators, and for plugins.
 
-use super::{Table, column, jsonb, nullable};
+use super::{Table, column, jsonb, nullable, nullable_jsonb};
 use crate::domain::row::Entity;
 use crate::store::sql::Kind::{Bytes, Json, Number, Text, Time, Truth, Uuid};
 
@@ -123,6 +123,22 @@ pub static CONNECTIONS: Table = Table {
     exported: &[],
 };
 
+pub static CONNECTION_SKETCHES: Table = Table {
+    name: "connection_sketches",
+    key: &["connection_id"],
+    leads_with_workspace: false,
+    feed: None,
+    ends: &[],
+    columns: &[
+        column("connection_id", Text),
+        column("generation", Number),
+        jsonb("sketch"),
+        nullable_jsonb("change"),
+        column("updated_at", Time),
+    ],
+    exported: &[],
+};
+
 pub static KEYS: Table = Table {
     name: "keys",
     key: &["id"],
@@ -195,6 +211,8 @@ pub static REFUSALS: Table = Table {
         nullable("digest", Text),
         column("reason", Text),
         column("at", Time),
+        nullable("plugin", Text),
+        nullable("overtaken_at", Time),
     ],
     exported: &[],
 };
@@ -218,6 +236,50 @@ pub static AUDIT: Table = Table {
         nullable("begun", Number),
         column("detail", Text),
         column("hash", Text),
+    ],
+    exported: &[],
+};
+
+pub static ROLLOUTS: Table = Table {
+    name: "rollouts",
+    key: &["name"],
+    leads_with_workspace: false,
+    feed: None,
+    ends: &[],
+    columns: &[
+        column("name", Text),
+        column("number", Number),
+        column("candidate", Text),
+        column("stable", Text),
+        column("stage", Text),
+        column("paused", Truth),
+        column("step", Number),
+        jsonb("plan"),
+        column("generation", Number),
+        column("spent_seconds", Number),
+        column("started_by", Text),
+        column("started_at", Time),
+        column("stage_at", Time),
+        nullable("why", Text),
+    ],
+    exported: &[],
+};
+
+pub static ROLLOUT_REPORTS: Table = Table {
+    name: "rollout_reports",
+    key: &["name", "number", "host_id"],
+    leads_with_workspace: false,
+    feed: None,
+    ends: &[],
+    columns: &[
+        column("name", Text),
+        column("number", Number),
+        column("host_id", Uuid),
+        column("host", Text),
+        column("generation", Number),
+        nullable("error", Text),
+        column("reported_at", Time),
+        jsonb("seen"),
     ],
     exported: &[],
 };

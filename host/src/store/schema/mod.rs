@@ -106,18 +106,21 @@ pub const fn nullable_jsonb(name: &'static str) -> Column {
 }
 
 /// Every table that both databases have.
-pub static TABLES: [&Table; 43] = [
+pub static TABLES: [&Table; 46] = [
     &WORKSPACES,
     &PARTNERS,
     &AGENTS,
     &OWNERS,
     &PRODUCTS,
     &CONNECTIONS,
+    &CONNECTION_SKETCHES,
     &KEYS,
     &PLUGINS,
     &ACTIVATIONS,
     &REFUSALS,
     &AUDIT,
+    &ROLLOUTS,
+    &ROLLOUT_REPORTS,
     &FEED_CLOCK,
     &QUEUE,
     &DELIVERIES,

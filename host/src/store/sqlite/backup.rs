@@ -77,8 +77,11 @@ pub async fn backup(
         let about: i64 = source.query_row(SIZE, [], |row| row.get(0))?;
         Ok((source, u64::try_from(about).unwrap_or_default()))
     })
-    .await?;
-    copy(source, written.clone(), || progress(part.bytes(), about)).await?;
+    .await
+    .map_err(|error| open::of_file(file, error))?;
+    copy(source, written.clone(), || progress(part.bytes(), about))
+        .await
+        .map_err(|error| open::of_file(file, error))?;
     let contents = beside(move || look_into(PathBuf::from(written))).await?;
     let bytes = part.bytes();
     part.keep_as(to)?;
@@ -185,7 +188,7 @@ impl PartialCopy {
                         path.display()
                     )
                 } else {
-                    format!("cannot create {}: {error}", path.display())
+                    format!("cannot create {}: {error}", to.display())
                 })
             })?;
         Ok(Self { path, kept: false })

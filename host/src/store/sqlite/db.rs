@@ -70,6 +70,11 @@ impl Db {
         self.writing.run(Length::Short, steps).await
     }
 
+    /// Returns the record of the store's last known state.
+    pub fn seen(&self) -> &HighWater {
+        &self.seen
+    }
+
     /// Returns the state that the only host of a file shares.
     pub fn alone(&self) -> &SingleHost {
         &self.alone

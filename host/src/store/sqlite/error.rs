@@ -4,6 +4,9 @@ use rusqlite::ffi;
 
 use crate::store::{Cause, StoreError};
 
+/// How the error of a damaged file begins.
+pub const DAMAGED: &str = "the database file is damaged";
+
 /// Classifies an extended error code. A write that fails for lack of space gives FULL, or
 /// an error that the shared-memory file cannot grow. Any other failed write is a fault of
 /// the device.
@@ -20,7 +23,7 @@ pub fn from_code(code: i32, cause: Cause) -> StoreError {
             | ffi::SQLITE_CANTOPEN,
         ) => StoreError::Unavailable(cause),
         (_, ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB) => StoreError::Inconsistent {
-            what: format!("the database file is damaged: {cause}"),
+            what: format!("{DAMAGED}: {cause}"),
         },
         _ => StoreError::Query(cause),
     }

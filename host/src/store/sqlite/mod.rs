@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub(super) use self::checkpoint::empty_log;
 pub(super) use self::db::Db;
-pub(super) use self::open::{alone, leave};
+pub(super) use self::open::{alone, leave, note_newest};
 use super::StoreError;
 use super::database::Database;
 use super::high_water::{HighWater, Mark};
@@ -50,7 +50,9 @@ pub(super) async fn open_seen(
     open::refuse_moved(path)?;
     open::refuse_other_version(path)?;
     let db = Arc::new(Db::open(path, lock, Arc::clone(&clock), Arc::clone(&seen)));
-    let id = open::prepare(&db, clock.as_ref()).await?;
+    let id = open::prepare(&db, clock.as_ref())
+        .await
+        .map_err(|error| open::of_file(path, error))?;
     let sight = Mark {
         store: id,
         server: String::new(),

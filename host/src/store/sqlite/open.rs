@@ -2,8 +2,8 @@
 //! that another process serves, that another version wrote, or that this SQLite could
 //! damage, with an error that says what to do.
 
-use std::fs::{File, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
@@ -12,12 +12,14 @@ use uuid::Uuid;
 
 use super::connections::{Opening, log_of};
 use super::db::Db;
+use super::error::DAMAGED;
 use super::threads::{End, Length, beside, connection, ending};
 use crate::clock::{Clock, SystemClock};
 use crate::domain::id::uuid_at;
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::high_water::HighWater;
+use crate::store::lock_file;
 use crate::store::migrations::SQLITE as MIGRATIONS;
 use crate::store::sql::steps;
 
@@ -43,38 +45,7 @@ on conflict do nothing";
 ///
 /// `Open` if another process has the lock, or the lock file cannot be written.
 pub fn lock(database: &Path) -> Result<File, StoreError> {
-    let path = database.with_extension("lock");
-    let fail = |what: &str, error: std::io::Error| {
-        StoreError::Open(format!("cannot {what} {}: {error}", path.display()))
-    };
-    let mut file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(|error| fail("open", error))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            // The holder's id is only informative; that there is a holder is certain.
-            if file.read_to_string(&mut holder).is_err() || holder.trim().is_empty() {
-                holder = "unknown".to_owned();
-            }
-            return Err(StoreError::Open(format!(
-                "{} is served by another process (id {}): stop that process first, or use another data folder",
-                database.display(),
-                holder.trim()
-            )));
-        }
-        Err(TryLockError::Error(error)) => return Err(fail("lock", error)),
-    }
-    file.set_len(0)
-        .and_then(|()| file.rewind())
-        .and_then(|()| write!(file, "{}", std::process::id()))
-        .map_err(|error| fail("write", error))?;
-    Ok(file)
+    lock_file::hold(&lock_file::beside(database), database.display())
 }
 
 /// Refuses a restored file beside which the log of the previous file still lies: SQLite
@@ -172,6 +143,19 @@ pub fn refuse_moved(database: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Names the file in the error of a damaged one, and says what to do.
+pub fn of_file(database: &Path, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Inconsistent { what } if what.starts_with(DAMAGED) => {
+            StoreError::Open(format!(
+                "{}: {what}. Move the file out of the folder, with its -wal and -shm files if they are there, and restore a copy",
+                database.display()
+            ))
+        }
+        error => error,
+    }
+}
+
 /// Brings the schema up to date and returns the store's id.
 ///
 /// # Errors
@@ -209,7 +193,8 @@ pub async fn alone(
         transaction.commit()?;
         Ok((id, connection))
     })
-    .await?;
+    .await
+    .map_err(|error| of_file(database, error))?;
     Ok((lock, id, connection))
 }
 
@@ -295,6 +280,16 @@ pub async fn newest(db: &Db) -> Result<i64, StoreError> {
         }),
     )
     .await
+}
+
+/// Records the newest stamp now.
+///
+/// # Errors
+///
+/// The same as [`Db::read`].
+pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
+    db.seen().note(newest(db).await?);
+    Ok(())
 }
 
 /// Records the newest stamp from time to time. Ends with the store.

@@ -82,8 +82,8 @@ impl Asker<'_> {
         let phone = phone(STRANGERS + turn);
         let mut new = notification(world, &phone);
         new.channel = chance.choose(&self.lines()).clone();
-        new.details.source =
-            (*chance.choose(&["crm", "portal", "Fórum & cia", "crm,portal"])).to_owned();
+        let source = *chance.choose(&["crm", "portal", "Fórum & cia", "crm,portal"]);
+        new.details.source = Some(source.to_owned());
         new.details.transfer = chance.below(2) == 0;
         new.lease_until = Some(world.now().plus(Duration::from_mins(1)));
         let channel = new.channel.clone();

@@ -78,7 +78,7 @@ pub fn notification(world: &World, to: &str) -> Notification {
         details: NotificationDetails {
             name: "Rita".to_owned(),
             email: None,
-            source: "crm".to_owned(),
+            source: Some("crm".to_owned()),
             transfer: true,
             special_instructions: None,
         },

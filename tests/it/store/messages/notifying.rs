@@ -69,7 +69,7 @@ pub async fn a_notification_continues_the_open_conversation(world: &World) {
         details: NotificationDetails {
             name: "Another name".to_owned(),
             email: Some("rita@example.com".to_owned()),
-            source: "elsewhere".to_owned(),
+            source: Some("elsewhere".to_owned()),
             transfer: true,
             special_instructions: Some("be kind".to_owned()),
         },

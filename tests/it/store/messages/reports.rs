@@ -1,8 +1,7 @@
 //! Messages and failures for readers.
 
-use leadhost::domain::message::MessageState;
+use leadhost::domain::message::{Actor, MessageState};
 use leadhost::store::*;
-use serde_json::json;
 
 use super::super::world::*;
 use super::*;
@@ -125,11 +124,8 @@ pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
         ..Default::default()
     };
     let messages = list(all()).await;
-    let actors: Vec<_> = messages
-        .iter()
-        .map(|message| message.actor.as_str())
-        .collect();
-    assert_eq!(actors, ["agent", "contact", "agent"]);
+    let actors: Vec<_> = messages.iter().map(|message| message.actor).collect();
+    assert_eq!(actors, [Actor::Agent, Actor::Contact, Actor::Agent]);
     assert_eq!(messages[0].id, waiting.message);
     assert_eq!(messages[0].next_attempt_at, Some(world.now()));
     assert_eq!(messages[0].instance_id, Some(world.second_agent));
@@ -144,7 +140,7 @@ pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
         (oldest.kind.as_str(), oldest.created_at),
         ("template", START)
     );
-    assert_eq!(oldest.metadata["status"], json!("accepted"));
+    assert_eq!(oldest.metadata.status, "accepted");
     assert_eq!(oldest.next_attempt_at, None);
     let check = async |filter: OutboxFilter, expect: &[usize]| {
         let found: Vec<_> = list(filter.clone()).await.iter().map(|m| m.id).collect();

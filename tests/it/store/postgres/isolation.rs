@@ -18,6 +18,10 @@ const EXEMPT: &[(&str, &str)] = &[
     ("audit", "of all tenants; names no person"),
     ("commit_markers", "of all tenants"),
     (
+        "connection_sketches",
+        "of all tenants; names and types of fields, no values",
+    ),
+    (
         "connections",
         "read before the workspace is known; its secrets are sealed",
     ),
@@ -39,6 +43,11 @@ const EXEMPT: &[(&str, &str)] = &[
     ),
     ("rates", "a count for each workspace"),
     ("refusals", "of all tenants"),
+    (
+        "rollout_reports",
+        "of all tenants; differences are masked, by delivery and connection",
+    ),
+    ("rollouts", "of all tenants"),
     ("rollup_runs", "of all tenants"),
     ("schema_versions", "of all tenants"),
     ("store", "of all tenants"),

@@ -54,7 +54,7 @@ async fn an_address_that_leads_nowhere_is_refused() {
     drop(listener);
     check(
         &refusal(&format!("postgres://user@127.0.0.1:{port}/database")).await,
-        &["store.url cannot be reached"],
+        &[&format!("store.url cannot be reached at 127.0.0.1:{port}")],
     );
 }
 

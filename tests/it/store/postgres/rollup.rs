@@ -34,7 +34,7 @@ async fn talk(world: &World, host: &dyn Store, round: usize, many: usize) {
     let new = |number: usize| {
         let to = format!("+55119{round:04}{number:04}");
         let mut new = urgent(world, &to);
-        new.details.source = format!("source {}", number % 3);
+        new.details.source = Some(format!("source {}", number % 3));
         Write::Notify(Box::new(new))
     };
     let new: Vec<Write> = (0..many).map(new).collect();

@@ -137,9 +137,8 @@ fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, Strin
                 .ok_or_else(|| format!("unknown failure `{how}`; use one of\n{WORDS}"))?;
             let times = times.first().map_or(Ok(1), |times| times.parse());
             let times = times.map_err(|error| format!("TIMES must be a number: {error}"))?;
-            let said = format!("{times} x {what:?}");
             double.next_sends(times, what);
-            Ok(said)
+            Ok(format!("{times} x {how}"))
         }
         ["behave"] => {
             double.behave();

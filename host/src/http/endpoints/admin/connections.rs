@@ -9,7 +9,7 @@ use super::{only, read_json};
 use crate::admin_api::connections::{
     Bound, ConnectionPaused, ConnectionView, Connections, PauseRequest, Senders,
 };
-use crate::domain::connection::{Connection, ConnectionKind, Pause};
+use crate::domain::connection::{Connection, ConnectionKind, Pause, SourceChange};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::ConnectionId;
 use crate::domain::text::kept;
@@ -87,6 +87,7 @@ fn shown(
     workspace: &str,
     partner: &str,
     senders: Senders,
+    source_change: Option<SourceChange>,
 ) -> ConnectionView {
     ConnectionView {
         id: connection.id.clone(),
@@ -101,6 +102,7 @@ fn shown(
         greeting: connection.settings.greeting.clone().map(Into::into),
         paused: connection.paused.clone(),
         senders,
+        source_change,
     }
 }
 
@@ -150,6 +152,7 @@ const ASKING: Duration = Duration::from_secs(5);
 pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let store = &call.http.core.store;
     let mut connections = Vec::new();
+    let mut changes = store.source_changes().await?;
     let until = Instant::now() + ASKING;
     for workspace in store.workspaces().await? {
         let partners = store.partners(workspace.id).await?;
@@ -163,7 +166,9 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
                 .find(|partner| Some(partner.id) == connection.partner)
                 .map_or("", |partner| partner.name.as_str());
             let senders = senders(call.http, &connection, until).await;
-            connections.push(shown(&connection, &workspace.slug, partner, senders));
+            let change = changes.remove(&connection.id);
+            let slug = &workspace.slug;
+            connections.push(shown(&connection, slug, partner, senders, change));
         }
     }
     reply::json(StatusCode::OK, &Connections { connections })

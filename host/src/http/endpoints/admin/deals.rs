@@ -23,7 +23,7 @@ use crate::store::{ChangedBy, DealChange, DealLog, DealPast, Store, StoreError};
 /// [`ApiError::NotFound`] if there is no such deal or workspace, and [`ApiError::Store`] if the
 /// store cannot be read.
 pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
-    let missing = || ApiError::NotFound(format!("There is no deal `{id}`."));
+    let missing = || unknown(id);
     let deal: DealId = id.parse().map_err(|_| missing())?;
     let store = &*call.http.core.store;
     let among = match call.query().filled(&["workspace"]) {
@@ -53,7 +53,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
 /// [`ApiError::NotFound`] if there is no such deal or workspace, and [`ApiError::Store`] if the
 /// store fails.
 pub async fn remove(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
-    let missing = || ApiError::NotFound(format!("There is no deal `{id}`."));
+    let missing = || unknown(id);
     let deal: DealId = id.parse().map_err(|_| missing())?;
     let store = &*call.http.core.store;
     let among = match call.query().filled(&["workspace"]) {
@@ -71,6 +71,12 @@ pub async fn remove(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
         }
     }
     Err(missing())
+}
+
+fn unknown(id: &str) -> ApiError {
+    ApiError::NotFound(format!(
+        "There is no deal `{id}`; `leadhost delivery show` names the deals of a delivery."
+    ))
 }
 
 /// Returns the deal's history and its workspace.

@@ -65,7 +65,7 @@ fn needs(caller: &AdminCaller, role: Role, what: &str) -> Result<(), ApiError> {
         return Ok(());
     }
     Err(ApiError::Forbidden(format!(
-        "This key has the role {}, and `{what}` needs the role {role}: `leadhost key create --kind admin --role {role}` makes such a key.",
+        "This key has the role {}, and `{what}` needs the role {role}: `leadhost key create --kind admin --role {role}`, run with a key of the role admin, makes such a key.",
         caller.role()
     )))
 }
@@ -98,6 +98,13 @@ async fn operation(
         }
         AdminRoute::RollBackPlugin { name } => {
             plugins::rollback::roll_back(call, caller, &decoded(name)).await
+        }
+        AdminRoute::ShowRollout { name } => plugins::rollout::show(call, &decoded(name)).await,
+        AdminRoute::StartRollout { name } => {
+            plugins::rollout::start(call, caller, &decoded(name), body).await
+        }
+        AdminRoute::ChangeRollout { name } => {
+            plugins::rollout::change(call, &decoded(name), body).await
         }
         AdminRoute::ListDeliveries => deliveries::list::list(call).await,
         AdminRoute::ShowDelivery { id } => deliveries::show::show(call, &decoded(id)).await,
@@ -209,7 +216,10 @@ fn only<T>(
             let mut details = serde_json::Map::new();
             details.insert(format!("{what}s"), names.clone().into());
             Err(ApiError::Conflict {
-                message: format!("`{text}` is in several workspaces: {}.", names.join(", ")),
+                message: format!(
+                    "`{text}` is in several workspaces: write one of {}.",
+                    names.join(", ")
+                ),
                 details: details.into(),
             })
         }

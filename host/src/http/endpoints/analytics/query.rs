@@ -161,7 +161,7 @@ fn zone(query: &Query<'_>) -> Result<Zone, ApiError> {
         .or_else(|| Zone::named(&name.replace(' ', "+")))
         .ok_or_else(|| {
             ApiError::BadRequest(format!(
-                "`tz` is a zone of the IANA database, spelt as there, such as {} or Europe/Lisbon; leave it out for {}.",
+                "`tz` is a zone of the IANA database, spelled exactly as in the database, such as {} or Europe/Lisbon; leave it out for {}.",
                 zone::DEFAULT,
                 zone::DEFAULT
             ))
@@ -182,7 +182,7 @@ fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(TimeSlot, TimeS
         let said = match (given, to) {
             (Some(_), Some(_)) => "`from` has to lie before `to`.",
             (Some(_), None) => "`from` has to lie before now; give `to` for a time in the future.",
-            (None, _) => "`to` has to lie after `from`, which is 30 days ago; say `from` too.",
+            (None, _) => "`to` has to lie after `from`, which is 30 days ago; give `from` too.",
         };
         return Err(ApiError::BadRequest(said.to_owned()));
     }
@@ -234,7 +234,7 @@ fn dimensions(query: &Query<'_>) -> Result<Vec<Dimension>, ApiError> {
     let given = list(
         query,
         ["group_by", "group_by"],
-        &format!("some of {known}"),
+        &format!("any of {known}"),
         "no grouping",
         |text| Dimension::ALL.into_iter().find(|one| one.as_str() == text),
     )?;
@@ -267,7 +267,7 @@ fn list<T>(
         .collect();
     members.map(Some).ok_or_else(|| {
         ApiError::BadRequest(format!(
-            "`{name}` is a list of {what}, separated by commas, or each by itself; leave it out for {default}."
+            "`{name}` takes {what}; separate them by commas or repeat the parameter. Leave it out for {default}."
         ))
     })
 }
@@ -389,12 +389,12 @@ pub mod tests {
             ("from=2030-01-02&to=2030-01-02", "has to lie before `to`"),
             ("from=2030-01-03&to=2030-01-02", "has to lie before `to`"),
             ("from=2030-02-01", "before now"),
-            ("to=2029-01-01", "say `from` too"),
+            ("to=2029-01-01", "give `from` too"),
             ("from=1979-12-31", "before 1980-01-01"),
             ("from=0001-01-01", "before 1980-01-01"),
             ("from=1980-01-01T02:59:59Z", "before 1980-01-01"),
             ("tz=", "`tz` is a zone"),
-            ("tz=america/sao_paulo", "spelt as there"),
+            ("tz=america/sao_paulo", "spelled exactly as in the database"),
             ("tz=Mars/Olympus", "such as America/Sao_Paulo"),
             ("tz=-03:00", "`tz` is a zone"),
         ] {
@@ -419,12 +419,12 @@ pub mod tests {
         check("group_by=%20agent_id%20,%20source", &[AgentId, Source]);
         check("group_by=agent_id&group_by=source", &[AgentId, Source]);
         for (text, said) in [
-            ("group_by=", "some of agent_type, agent_id, source"),
+            ("group_by=", "takes any of agent_type, agent_id, source"),
             ("group_by=agent_id,", "`group_by`"),
-            ("group_by=day", "leave it out for no grouping."),
+            ("group_by=day", "Leave it out for no grouping."),
             ("group_by=Source", "`group_by`"),
             ("agent_type=", "ai or human"),
-            ("agent_type=robot", "leave it out for all."),
+            ("agent_type=robot", "Leave it out for all."),
             ("agent_types=robot", "`agent_types`"),
             ("agent_id=", "numbers of agents"),
             ("agent_id=1,x", "`agent_id`"),

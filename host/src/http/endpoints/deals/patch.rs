@@ -30,6 +30,9 @@ const OWNER: &str = "ownerEmail";
 
 const FIELDS: [&str; 5] = [STATUS, STAGE, PROPERTY, PROPERTY_ALIAS, OWNER];
 
+const NO_PROPERTY: &str = "no product with this external id";
+const NO_OWNER: &str = "no owner with this e-mail address";
+
 #[derive(Serialize, ToSchema)]
 pub struct DealPatchAnswer {
     /// Confirms that the deal is updated, or was so already.
@@ -63,16 +66,16 @@ pub async fn run(
             "The deal was already as requested: nothing has changed."
         }
         DealPatched::NoDeal => return Err(not_found()),
-        DealPatched::NoProduct => return Err(missing("Property", wanted.property)),
-        DealPatched::NoOwner => return Err(missing("Owner", wanted.owner)),
+        DealPatched::NoProduct => return Err(missing("Property", wanted.property, NO_PROPERTY)),
+        DealPatched::NoOwner => return Err(missing("Owner", wanted.owner, NO_OWNER)),
     };
     reply::json(StatusCode::ACCEPTED, &DealPatchAnswer { message })
 }
 
-fn missing(what: &str, named: Option<String>) -> ApiError {
+fn missing(what: &str, named: Option<String>, why: &str) -> ApiError {
     let named = named.unwrap_or_default();
     ApiError::NotFound(format!(
-        "{what} '{named}' not found: the workspace has none by this name."
+        "{what} '{named}' not found: the workspace has {why}."
     ))
 }
 

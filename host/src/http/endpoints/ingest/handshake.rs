@@ -27,7 +27,7 @@ pub async fn answer(call: &Call<'_>, address: Address) -> Result<Reply, ApiError
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),
         Handshake::None => Err(ApiError::NoHandshake),
         Handshake::Refused => Err(ApiError::Forbidden(
-            "The handshake's token is not that of this address.".to_owned(),
+            "The token does not match this address.".to_owned(),
         )),
         Handshake::Withheld => Err(ApiError::Forbidden(
             "The plugin's answer to this handshake is not allowed; the host's log says why."

@@ -79,7 +79,9 @@ fn public_url(http: &Http, head: &Parts) -> String {
 }
 
 fn unknown_source() -> ApiError {
-    ApiError::NotFound("There is no connection with this id; see the workspace's connections for the right address.".to_owned())
+    ApiError::NotFound(
+        "There is no connection with this id; ask the operator for the right address.".to_owned(),
+    )
 }
 
 /// Returns the refusal for an address that no instance has.

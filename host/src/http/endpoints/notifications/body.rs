@@ -19,6 +19,9 @@ const NAME: Length = Length::filled(limits::NAME_CHARACTERS);
 const PARAMETER: Length = Length::up_to(limits::PARAMETER_CHARACTERS);
 const TEMPLATE_NAME: Length = Length::filled(limits::TEMPLATE_NAME_CHARACTERS);
 
+const LEGACY_FILLS_BODY: &str =
+    ": `messageTemplate` fills only the body, so send the message with `template`";
+
 /// A body as far as it could be read. The phone number and the instance are checked even if other
 /// fields have issues, so that a partner gets all issues at once.
 #[derive(Default)]
@@ -67,7 +70,7 @@ pub fn read(body: Node<'_>) -> Option<PartialNotification> {
             details: NotificationDetails {
                 name: name.to_owned(),
                 email,
-                source: source.trim().to_owned(),
+                source: Some(source.trim().to_owned()),
                 transfer,
                 special_instructions,
             },
@@ -278,7 +281,10 @@ fn issue(is_legacy: bool, misfit: &Misfit) -> Issue {
     if let Some(place) = misfit.component.filter(|_| !is_legacy) {
         path.extend([Step::Index(place), field("parameters")]);
     }
-    let told = misfit.told.clone();
+    let mut told = misfit.told.clone();
+    if is_legacy && misfit.kind != ComponentKind::Body {
+        told.push_str(LEGACY_FILLS_BODY);
+    }
     match &misfit.what {
         Mismatch::Count { wanted, given } => Issue::wrong_count(*wanted, *given, path, told),
         Mismatch::Kind {

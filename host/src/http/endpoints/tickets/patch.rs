@@ -50,7 +50,7 @@ pub async fn run(
         }
         TicketPatched::NoTicket => Err(not_found()),
         TicketPatched::NoOwner => Err(ApiError::NotFound(format!(
-            "Owner '{}' not found: the workspace has none by this name.",
+            "Owner '{}' not found: the workspace has no owner with this e-mail address.",
             wanted.owner.flatten().unwrap_or_default()
         ))),
         TicketPatched::Superseded => Err(ApiError::conflict(

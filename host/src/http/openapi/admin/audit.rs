@@ -16,8 +16,8 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         operation("get", "/admin/v1/audit")
             .named("listAudit", "audit", "Lists the acts of operators")
             .describe(
-                "Every operation that may change something is a row before it is done, and another one says what became of \
-                 it. Rows are never changed or removed. Each has a hash of itself and of the row before it.",
+                "Every operation that may change something is a row before it is done, and another one gives its outcome. \
+                 Rows are never changed or removed. Each has a hash of itself and of the row before it.",
             )
             .parameter(Parameter::query("actor", text(), "Only acts of keys with this label."))
             .parameter(Parameter::query("act", text(), "Only this operation, such as `activate-plugin`."))

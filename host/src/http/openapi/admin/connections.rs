@@ -70,5 +70,6 @@ fn example() -> Value {
         "greeting": null,
         "paused": null,
         "senders": "checked",
+        "sourceChange": null,
     })
 }

@@ -11,6 +11,7 @@ mod instances;
 mod keys;
 mod outbox;
 mod plugins;
+mod rollouts;
 mod status;
 mod workspaces;
 
@@ -37,6 +38,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     all.extend(keys::operations(schemas));
     all.extend(outbox::operations(schemas));
     all.extend(plugins::operations(schemas));
+    all.extend(rollouts::operations(schemas));
     all.extend(status::operations(schemas));
     all.extend(workspaces::operations(schemas));
     all

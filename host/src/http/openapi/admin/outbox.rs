@@ -87,7 +87,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             .named(
                 "resolveMessage",
                 "outbox",
-                "Decides a message whose outcome is unknown",
+                "Decides about a message that waits or whose outcome is unknown",
             )
             .parameter(id())
             .takes(

@@ -127,7 +127,7 @@ fn verify_upload(verified: &Value) -> Operation {
     let verify = operation("post", "/admin/v1/plugins/verify").named(
         "verifyUpload",
         "plugins",
-        "Compares a component with the version that serves, and changes nothing",
+        "Compares a component with the active version, and changes nothing",
     );
     refuses_component(verification(verify, verified).takes_content(&component()))
 }
@@ -138,7 +138,7 @@ fn verify_stored(schemas: &mut Schemas, verified: &Value) -> Operation {
         .named(
             "verifyPlugin",
             "plugins",
-            "Compares a stored version with the one that serves, and changes nothing",
+            "Compares a stored version with the active one, and changes nothing",
         )
         .parameter(name())
         .takes(
@@ -191,7 +191,7 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
         .parameter(Parameter::query(
             "last",
             whole(limits::VERIFY_DELIVERIES_MOST.into(), limits::VERIFY_DELIVERIES.into()),
-            "The greatest number of deliveries: all failed and parked ones, and the newest of each connection and outcome.",
+            "The greatest number of deliveries: the newest of each connection and outcome. Failed and parked ones take at most half of the places, unless there are too few others.",
         ))
         .parameter(Parameter::query(
             "since",
@@ -296,7 +296,7 @@ fn roll_back(deployed: &Value) -> Operation {
 }
 
 /// Adds the refusal of a component that the host cannot use.
-fn refuses_component(operation: Operation) -> Operation {
+pub fn refuses_component(operation: Operation) -> Operation {
     operation.refuses_with(
         422,
         "The component cannot be used. `kind` is a stable code of the reason. If it is `host`, `hosts` lists the hosts of the fleet that cannot serve the component, each with its `reason`.",
@@ -339,10 +339,11 @@ fn refuses_activation(operation: Operation) -> Operation {
     )
 }
 
-const DIGEST: &str = "9b0f7a3c5d2e4f61820a7c9e1b3d5f7082a4c6e8091b2d3f4a5c6e7f8091a2b3";
-const BEFORE: &str = "1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f";
+pub const DIGEST: &str = "9b0f7a3c5d2e4f61820a7c9e1b3d5f7082a4c6e8091b2d3f4a5c6e7f8091a2b3";
+pub const BEFORE: &str = "1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f";
 
-fn name() -> Parameter {
+/// The plugin's name in a path.
+pub fn name() -> Parameter {
     Parameter::path("plugin", json!({"type": "string"}), "The plugin's name.")
 }
 
@@ -354,7 +355,8 @@ fn component() -> Value {
     }}})
 }
 
-fn concern() -> Value {
+/// A concern about a version.
+pub fn concern() -> Value {
     json!({
         "accept": "older",
         "what": "version 1.3.0 is older than 1.4.0, the active one",

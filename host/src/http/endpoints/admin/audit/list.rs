@@ -3,6 +3,7 @@
 
 use hyper::StatusCode;
 
+use super::ACTS;
 use crate::admin_api::audit::Audit;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{last_of_full, moment, page_limit};
@@ -21,10 +22,9 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let rows = match number(&query, "after")? {
         Some(after) => store.audit_after(after, limit).await?,
         None => {
-            let text = |name: &str| query.filled(&[name]).map(str::to_owned);
             let filter = AuditFilter {
-                actor: text("actor"),
-                act: text("act"),
+                actor: query.filled(&["actor"]).map(str::to_owned),
+                act: act(&query)?,
                 since: moment(&query, "since")?,
                 before: number(&query, "before")?,
                 limit,
@@ -34,6 +34,19 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     };
     let next = last_of_full(&rows, limit).map(|row| row.number);
     reply::json(StatusCode::OK, &Audit { rows, next })
+}
+
+fn act(query: &Query<'_>) -> Result<Option<String>, ApiError> {
+    let Some(text) = query.filled(&["act"]) else {
+        return Ok(None);
+    };
+    if !ACTS.contains(&text) {
+        return Err(ApiError::BadRequest(format!(
+            "`act={text}` is not an act; there are {}.",
+            ACTS.join(", ")
+        )));
+    }
+    Ok(Some(text.to_owned()))
 }
 
 fn number(query: &Query<'_>, name: &str) -> Result<Option<i64>, ApiError> {

@@ -13,6 +13,40 @@ use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::route::AdminRoute;
 
+/// The acts of the rows: every operation that changes something, and, at the end, what the service
+/// itself does with a rollout.
+pub const ACTS: [&str; 29] = [
+    "apply",
+    "create-key",
+    "revoke-key",
+    "upload-plugin",
+    "activate-plugin",
+    "roll-back-plugin",
+    "start-rollout",
+    "change-rollout",
+    "replay-delivery",
+    "pause-connection",
+    "resume-connection",
+    "pause-instance",
+    "resume-instance",
+    "sync-templates",
+    "play-reply",
+    "play-status",
+    "resolve-message",
+    "remove-deal",
+    "erase-contact",
+    "import-products",
+    "remove-product",
+    "run-etl",
+    "rebuild-etl",
+    "put-owners",
+    "put-agents",
+    "next-rollout-step",
+    "promote-rollout",
+    "roll-back-rollout",
+    "end-rollout",
+];
+
 /// Runs an operation. If it changes something, its rows are stored before and after it.
 ///
 /// # Errors
@@ -36,6 +70,7 @@ pub async fn recorded(
         AdminRoute::UploadPlugin if activates => "activate-plugin",
         _ => route.act(),
     };
+    debug_assert!(ACTS.contains(&name), "`{name}` is not in ACTS");
     let act = Act {
         at: core.clock.now(),
         key_id: Some(caller.key()),

@@ -41,7 +41,7 @@ async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
         let status = DeliveryStatus::from_text(word).ok_or_else(|| {
             let words: Vec<_> = DeliveryStatus::ALL.iter().map(|one| one.as_str()).collect();
             ApiError::BadRequest(format!(
-                "`{word}` is not a status; there are {}.",
+                "`status={word}` is not a status; there are {}.",
                 words.join(", ")
             ))
         })?;

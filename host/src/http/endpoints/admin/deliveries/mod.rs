@@ -78,6 +78,11 @@ impl From<FieldDiff> for DiffView {
 }
 
 fn parse_id(text: &str) -> Result<DeliveryId, ApiError> {
-    text.parse()
-        .map_err(|_| ApiError::NotFound(format!("There is no delivery `{text}`.")))
+    text.parse().map_err(|_| unknown(text))
+}
+
+fn unknown(text: &str) -> ApiError {
+    ApiError::NotFound(format!(
+        "There is no delivery `{text}`; `leadhost delivery list` shows those that exist."
+    ))
 }

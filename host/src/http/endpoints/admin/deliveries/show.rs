@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
 
-use super::{Channels, parse_id};
+use super::{Channels, parse_id, unknown};
 use crate::admin_api::deliveries::{DeliveryDetailView, RequestView};
 use crate::http::call::Call;
 use crate::http::error::ApiError;
@@ -24,7 +24,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
         .store
         .delivery(id)
         .await?
-        .ok_or_else(|| ApiError::NotFound(format!("There is no delivery `{id}`.")))?;
+        .ok_or_else(|| unknown(&id.to_string()))?;
     let channels = Channels::load(&*call.http.core.store).await?;
     reply::json(StatusCode::OK, &shown(delivery, &channels))
 }

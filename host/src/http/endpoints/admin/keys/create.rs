@@ -23,7 +23,7 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
     let request: CreateKeyRequest = read_json(call, body).await?;
     let kind = KeyKind::from_text(&request.kind).ok_or_else(|| {
         ApiError::BadRequest(format!(
-            "`{}` is no kind of key: partner, workspace, access-token and admin are.",
+            "`{}` is no kind of key: expected partner, workspace, access-token or admin.",
             request.kind
         ))
     })?;
@@ -80,9 +80,9 @@ async fn scope(
     ] {
         if given != wanted {
             return Err(ApiError::BadRequest(format!(
-                "A key of kind {} {} a {what}.",
+                "A key of kind {} {} {what}.",
                 kind.as_str(),
-                if wanted { "needs" } else { "takes no" }
+                if wanted { "needs a" } else { "takes no" }
             )));
         }
     }

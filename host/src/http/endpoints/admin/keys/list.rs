@@ -25,7 +25,11 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
             workspaces
                 .iter()
                 .find(|one| one.slug == slug)
-                .ok_or_else(|| ApiError::NotFound(format!("There is no workspace `{slug}`.")))?
+                .ok_or_else(|| {
+                    ApiError::NotFound(format!(
+                        "There is no workspace `{slug}`; `leadhost workspace list` shows those that exist."
+                    ))
+                })?
                 .id,
         ),
     };

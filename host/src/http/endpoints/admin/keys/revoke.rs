@@ -16,7 +16,11 @@ use crate::store::Announcement;
 ///
 /// There is no live key with this id, it is the caller's own key, or the store fails.
 pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> Result<Reply, ApiError> {
-    let missing = || ApiError::NotFound(format!("There is no live key `{id}`."));
+    let missing = || {
+        ApiError::NotFound(format!(
+            "There is no live key `{id}`; `leadhost key list` shows those that exist."
+        ))
+    };
     let key: KeyId = id.parse().map_err(|_| missing())?;
     if key == caller.key() {
         return Err(ApiError::conflict(

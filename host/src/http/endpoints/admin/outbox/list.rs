@@ -2,11 +2,10 @@
 //! messages.
 
 use hyper::StatusCode;
-use serde::Deserialize as _;
 
 use super::parse_id;
 use crate::admin_api::outbox::{MessageView, Messages};
-use crate::domain::message::{Actor, MessageState, Metadata};
+use crate::domain::message::MessageState;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{instances, last_of_full, page_limit};
 use crate::http::error::ApiError;
@@ -20,17 +19,12 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let filter = filter(call).await?;
     let messages = call.http.core.store.outbox(&filter).await?;
     let next = last_of_full(&messages, filter.limit).map(|message| message.id);
-    let messages = messages
-        .into_iter()
-        .map(shown)
-        .collect::<Result<_, ApiError>>()?;
+    let messages = messages.into_iter().map(shown).collect();
     reply::json(StatusCode::OK, &Messages { messages, next })
 }
 
-fn shown(message: OutboxMessage) -> Result<MessageView, ApiError> {
-    let actor = Actor::from_text(&message.actor)
-        .ok_or_else(|| ApiError::internal(format!("`{}` is not an actor", message.actor)))?;
-    Ok(MessageView {
+fn shown(message: OutboxMessage) -> MessageView {
+    MessageView {
         id: message.id,
         workspace_id: message.workspace_id,
         conversation_id: message.conversation_id,
@@ -39,14 +33,14 @@ fn shown(message: OutboxMessage) -> Result<MessageView, ApiError> {
         phone_number: message.phone_number,
         instance_id: message.instance_id,
         created_at: message.created_at,
-        actor,
+        actor: message.actor,
         kind: message.kind,
         content: message.content,
-        metadata: Metadata::deserialize(message.metadata).map_err(ApiError::internal)?,
+        metadata: message.metadata,
         delivered_at: message.delivered_at,
         read_at: message.read_at,
         next_attempt_at: message.next_attempt_at,
-    })
+    }
 }
 
 async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
@@ -58,7 +52,7 @@ async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
     if let Some(word) = query.filled(&["state"]) {
         let state = MessageState::from_text(word).ok_or_else(|| {
             let words = MessageState::ALL.map(MessageState::as_str).join(", ");
-            ApiError::BadRequest(format!("`{word}` is not a state; there are {words}."))
+            ApiError::BadRequest(format!("`state={word}` is not a state; there are {words}."))
         })?;
         filter.state = Some(state);
     }

@@ -8,6 +8,7 @@ use super::{SANDBOX, find, not_simulated, play, played, sandbox_of};
 use crate::admin_api::outbox::ReplyRequest;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::MessageId;
+use crate::domain::message::Actor;
 use crate::domain::phone;
 use crate::http::body::Unread;
 use crate::http::call::Call;
@@ -47,7 +48,7 @@ async fn to_message(
 ) -> Result<(Connection, Value), ApiError> {
     let message = find(store, id).await?;
     let channel = sandbox_of(store, &message).await?;
-    let recipient = message.metadata["recipientId"].as_str();
+    let recipient = message.metadata.recipient_id.as_deref();
     let from = message
         .phone_number
         .as_deref()
@@ -60,8 +61,8 @@ async fn to_message(
         inbound["name"] = json!(name);
     }
     // Only an outgoing message has an id that can be answered.
-    if message.actor != "contact"
-        && let Some(external_id) = message.metadata["externalIds"][0].as_str()
+    if message.actor != Actor::Contact
+        && let Some(external_id) = message.metadata.external_ids.first()
     {
         inbound["replyTo"] = json!(external_id);
     }
@@ -115,14 +116,15 @@ async fn by_phone(store: &dyn Store, request: &ReplyRequest) -> Result<Connectio
         });
     wrote.cloned().ok_or_else(|| {
         let names: Vec<_> = sandboxes.iter().map(|one| one.name.as_str()).collect();
-        ApiError::BadRequest(if names.is_empty() {
-            format!("No instance has the adapter `{SANDBOX}`: no contact can be simulated.")
-        } else {
-            format!(
-                "Nothing was sent to {number} lately: name in `instance` whom it writes to, {}.",
-                names.join(" or ")
-            )
-        })
+        if names.is_empty() {
+            return ApiError::conflict(format!(
+                "No instance has the adapter `{SANDBOX}`: no contact can be simulated."
+            ));
+        }
+        ApiError::BadRequest(format!(
+            "Nothing was sent to {number} lately: name in `instance` whom it writes to, {}.",
+            names.join(" or ")
+        ))
     })
 }
 

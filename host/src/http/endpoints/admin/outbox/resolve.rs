@@ -1,5 +1,5 @@
-//! `POST /admin/v1/outbox/{message}/resolve {verdict}`: an operator decides the outcome of a
-//! message whose outcome is unknown: `send-again` (it was not sent) or `give-up`.
+//! `POST /admin/v1/outbox/{message}/resolve {verdict}`: an operator decides about a message that
+//! waits or whose outcome is unknown: `send-again` (it was not sent) or `give-up`.
 
 use hyper::StatusCode;
 
@@ -14,7 +14,8 @@ use crate::store::{self, Resolution, Write, Written};
 
 /// # Errors
 ///
-/// The body is invalid, there is no such message, its outcome is known, or the store fails.
+/// The body is invalid, there is no such message, it neither waits nor has an unknown outcome, or
+/// the store fails.
 pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
     let request: ResolveRequest = read_json(call, body).await?;
     let http = call.http;
@@ -44,9 +45,8 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, A
             reply::json(StatusCode::OK, &answer)
         }
         _ => Err(ApiError::conflict(format!(
-            "Message {} is {}: only a message with an unknown outcome can be resolved.",
-            message.id,
-            message.metadata["status"].as_str().unwrap_or("settled")
+            "Message {} is {}: only a message that waits, or whose outcome is unknown, can be resolved.",
+            message.id, message.metadata.status
         ))),
     }
 }

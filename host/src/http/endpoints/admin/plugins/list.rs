@@ -64,7 +64,11 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let refusals = store.refusals().await?;
     let list = Plugins {
         plugins,
-        refusals: refusals.into_iter().map(Into::into).collect(),
+        refusals: refusals
+            .into_iter()
+            .filter(|refusal| refusal.overtaken_at.is_none())
+            .map(Into::into)
+            .collect(),
         hosts: hosts.into_iter().map(Into::into).collect(),
     };
     reply::json(StatusCode::OK, &list)
@@ -133,8 +137,10 @@ impl From<Refusal> for RefusalView {
         let Refusal {
             origin,
             digest,
+            plugin: _,
             reason,
             at,
+            overtaken_at: _,
         } = refusal;
         Self {
             origin,

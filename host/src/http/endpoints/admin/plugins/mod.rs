@@ -4,6 +4,7 @@ pub mod activate;
 pub mod check;
 pub mod list;
 pub mod rollback;
+pub mod rollout;
 pub mod upload;
 pub mod verify;
 
@@ -179,9 +180,10 @@ fn refusal(error: DeployError) -> ApiError {
             ApiError::NotFound(message)
         }
         DeployError::Widening { .. } => ApiError::Forbidden(message),
-        DeployError::AnotherName { .. } | DeployError::NothingBefore(_) => {
-            ApiError::conflict(message)
-        }
+        DeployError::AnotherName { .. }
+        | DeployError::NothingBefore(_)
+        | DeployError::CanaryOpen { .. }
+        | DeployError::Rollout(_) => ApiError::conflict(message),
         DeployError::Fleet(FleetError::NotPrepared(hosts)) => {
             let refused = RefusedComponent {
                 kind: "host".to_owned(),

@@ -5,6 +5,7 @@
 //! the deliveries that it converted. The query has `last`, `since`, `failed` and `seconds`. Nothing
 //! is changed.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::admin_api::plugins::{
     ComparedVersion, DifferenceView, ExampleView, FieldDifference, ImpactRequest, VerifiedPlugin,
     VerifyRequest,
 };
+use crate::domain::difference::Change;
 use crate::http::body::Unread;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{flag, moment, read_json};
@@ -118,7 +120,6 @@ pub fn shown(verified: Verified) -> VerifiedPlugin {
         tally,
         took,
     } = report;
-    let fields = tally.fields.into_iter();
     VerifiedPlugin {
         name: candidate.description.name.clone(),
         version: candidate.description.version.clone(),
@@ -144,19 +145,26 @@ pub fn shown(verified: Verified) -> VerifiedPlugin {
         appeared: group(tally.appeared),
         vanished: group(tally.vanished),
         items: group(tally.items),
-        fields: fields
-            .map(|((field, change), differences)| FieldDifference {
-                field,
-                change,
-                differences: group(differences),
-            })
-            .collect(),
+        fields: fields(tally.fields),
         drift,
         took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     }
 }
 
-fn group(group: Group) -> DifferenceView {
+/// Returns the differences of fields.
+pub fn fields(fields: BTreeMap<(String, Change), Group>) -> Vec<FieldDifference> {
+    fields
+        .into_iter()
+        .map(|((field, change), differences)| FieldDifference {
+            field,
+            change,
+            differences: group(differences),
+        })
+        .collect()
+}
+
+/// Returns differences of one kind.
+pub fn group(group: Group) -> DifferenceView {
     DifferenceView {
         count: group.count,
         examples: group.examples.into_iter().map(Into::into).collect(),

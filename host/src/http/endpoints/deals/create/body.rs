@@ -7,6 +7,7 @@ use crate::http::endpoints::notifications::body as notification;
 use crate::http::zod::{Issue, Length, Node};
 use crate::limits;
 use crate::pipeline::templates::requested::TemplateUse;
+use crate::store::NotificationDetails;
 
 const NAME: Length = Length::filled(limits::NAME_CHARACTERS);
 const EXTERNAL_ID: Length = Length::filled(limits::EXTERNAL_ID_CHARACTERS);
@@ -24,17 +25,13 @@ pub struct PartialDraft {
 /// A new deal as the partner describes it. With a template there are a phone number and an
 /// instance too; otherwise there is a phone number or an e-mail address.
 pub struct Draft {
-    pub name: String,
-    pub email: Option<String>,
+    /// The fields that a notification has too.
+    pub details: NotificationDetails,
     pub product_id: Option<String>,
     pub product_external_id: Option<String>,
     pub bypass_product_check: bool,
-    pub source: Option<String>,
     pub external_id: Option<String>,
     pub conversion_identifier: Option<String>,
-    /// Whether to hand the conversation to people if it is not answered in time.
-    pub transfer: bool,
-    pub special_instructions: Option<String>,
     pub template: Option<TemplateUse>,
 }
 
@@ -70,27 +67,35 @@ pub fn read(body: Node<'_>) -> Option<PartialDraft> {
     let bypass = body.field("bypassProductCheck").optional();
     let instance = for_template("instanceId").and_then(|instance| instance.integer());
     // All fields are read even if the name is missing, so that their issues are noted.
-    let draft = Draft {
-        name: String::new(),
-        email: notification::email(body),
-        product_id: text("productId", EXTERNAL_ID),
-        product_external_id: text("productExternalId", EXTERNAL_ID),
-        bypass_product_check: bypass.and_then(|flag| flag.boolean()).unwrap_or(false),
-        source: text("source", NAME),
-        external_id: text("externalId", EXTERNAL_ID),
-        conversion_identifier: text("conversionIdentifier", NAME),
-        transfer: notification::transfer(body),
-        special_instructions: notification::special_instructions(body),
-        template: is_written_to
-            .then(|| notification::template(body))
-            .flatten(),
-    };
+    let email = notification::email(body);
+    let product_id = text("productId", EXTERNAL_ID);
+    let product_external_id = text("productExternalId", EXTERNAL_ID);
+    let bypass_product_check = bypass.and_then(|flag| flag.boolean()).unwrap_or(false);
+    let source = text("source", NAME);
+    let external_id = text("externalId", EXTERNAL_ID);
+    let conversion_identifier = text("conversionIdentifier", NAME);
+    let transfer = notification::transfer(body);
+    let special_instructions = notification::special_instructions(body);
+    let template = is_written_to
+        .then(|| notification::template(body))
+        .flatten();
     Some(PartialDraft {
         phone_number: phone_number.map(str::to_owned),
         instance: instance.map(AgentId),
         deal: name.map(|name| Draft {
-            name: name.to_owned(),
-            ..draft
+            details: NotificationDetails {
+                name: name.to_owned(),
+                email,
+                source,
+                transfer,
+                special_instructions,
+            },
+            product_id,
+            product_external_id,
+            bypass_product_check,
+            external_id,
+            conversion_identifier,
+            template,
         }),
     })
 }
@@ -137,6 +142,21 @@ mod tests {
                 "messageTemplate": "welcome"}),
             &[("invalid_union", "")],
         );
+    }
+
+    #[test]
+    fn a_deal_has_the_details_that_a_notification_has() {
+        let body = json!({"name": "Ana", "email": "ana@example.com", "source": "fair",
+            "ignoreTransferToDeskIfUnanswered": true, "specialInstructions": "be brief"});
+        let (read, issues) = zod::read(&body, read);
+        assert!(issues.is_empty(), "{issues:?}");
+        let deal = read.and_then(|read| read.deal).expect("a deal");
+        let details = deal.details;
+        assert_eq!(details.name, "Ana");
+        assert_eq!(details.email.as_deref(), Some("ana@example.com"));
+        assert_eq!(details.source.as_deref(), Some("fair"));
+        assert!(!details.transfer);
+        assert_eq!(details.special_instructions.as_deref(), Some("be brief"));
     }
 
     #[test]
@@ -260,17 +280,18 @@ mod fuzz {
             }
             let read = read_body.expect("nothing is wrong");
             let draft = read.deal.expect("nothing is wrong");
-            assert!(!draft.name.is_empty());
-            assert!(read.phone_number.is_some() || draft.email.is_some());
+            let details = &draft.details;
+            assert!(!details.name.is_empty());
+            assert!(read.phone_number.is_some() || details.email.is_some());
             if let Some(template) = &draft.template {
                 assert!(read.phone_number.is_some() && read.instance.is_some());
                 fits(Some(&template.name), limits::TEMPLATE_NAME_CHARACTERS);
             }
-            fits(Some(&draft.name), limits::NAME_CHARACTERS);
+            fits(Some(&details.name), limits::NAME_CHARACTERS);
             fits(read.phone_number.as_ref(), limits::PHONE_CHARACTERS);
-            fits(draft.email.as_ref(), limits::EMAIL_CHARACTERS);
-            fits(draft.source.as_ref(), limits::NAME_CHARACTERS);
-            let instructions = draft.special_instructions.as_ref();
+            fits(details.email.as_ref(), limits::EMAIL_CHARACTERS);
+            fits(details.source.as_ref(), limits::NAME_CHARACTERS);
+            let instructions = details.special_instructions.as_ref();
             fits(instructions, limits::SPECIAL_INSTRUCTIONS_CHARACTERS);
             for id in [
                 &draft.product_id,

@@ -93,8 +93,8 @@ async fn order(
                 live,
                 channel,
                 template,
-                transfer: draft.transfer,
-                special_instructions: draft.special_instructions,
+                transfer: draft.details.transfer,
+                special_instructions: draft.details.special_instructions,
             })
         }
         (None, Some(agent))
@@ -106,7 +106,7 @@ async fn order(
     };
     let mut props = Map::new();
     let said = [
-        ("source", draft.source),
+        ("source", draft.details.source),
         ("conversionIdentifier", draft.conversion_identifier),
     ];
     for (key, value) in said {
@@ -127,9 +127,9 @@ async fn order(
     }
     Ok(Order {
         by: caller.by(),
-        name: draft.name,
+        name: draft.details.name,
         phone,
-        email: draft.email,
+        email: draft.details.email,
         product: Some(product).filter(|product| *product != ProductReference::default()),
         bypass_product_check: draft.bypass_product_check,
         agent,
@@ -146,16 +146,21 @@ fn two_products([id, external_id]: &[Option<String>; 2]) -> ApiError {
     let [id, external_id] = [id, external_id].map(|name| name.as_deref().unwrap_or_default());
     ApiError::NotFound(format!(
         "productId '{id}' and productExternalId '{external_id}' are two products: \
-         name one of them, or send bypassProductCheck: true to make the deal without it."
+         name one of them, or send bypassProductCheck: true to create the deal without a product."
     ))
 }
 
 /// Returns the refusal for an unknown product, with the ids that the partner sent.
 fn no_product(named: &[Option<String>; 2]) -> ApiError {
+    let ids = match named {
+        [Some(_), None] => "this id",
+        [None, _] => "this external id",
+        [Some(_), Some(_)] => "these ids",
+    };
     let named: Vec<_> = named.iter().flatten().map(|id| format!("'{id}'")).collect();
     ApiError::NotFound(format!(
-        "Product {} not found: the workspace has none by this name. \
-         Send bypassProductCheck: true to make the deal without it.",
+        "Product {} not found: the workspace has no product with {ids}. \
+         Send bypassProductCheck: true to create the deal without a product.",
         named.join(" with ")
     ))
 }

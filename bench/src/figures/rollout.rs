@@ -1,0 +1,893 @@
+//! Versions that are compared, rolled out, stopped and repaired while a source sends leads:
+//! what a verification, a shadow and a canary cost the senders, whether a guard stops a
+//! converter that drops phones before it does harm, whether its harm without guards is
+//! repaired, and how long a component takes from its file until it serves.
+//!
+//! The source sends at a fixed rate far below what the service ingests, and latency is
+//! measured from when each lead was due. The sides of the comparison take turns on one
+//! host, there and back in each round, so that what changes slowly affects all of them.
+//! The two versions of that comparison are the same code under two numbers; the converter
+//! that drops phones is that of `examples/bad-deploy`.
+
+use std::collections::HashSet;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use leadhost::domain::time::parse;
+use serde_json::{Value, json};
+
+use crate::host::{self, Host};
+use crate::http::Client;
+use crate::paced::{self, Body, Outcome, Paced};
+use crate::report::{Report, Table, count, time};
+use crate::sample::{Sample, median};
+use crate::{Arguments, Failure, has_memory, lead, rows, variant};
+
+/// Leads a second.
+const RATE: f64 = 500.0;
+/// Requests in flight, above which due leads are not sent: more than ever are.
+const MANY: usize = 4_096;
+/// The address of the source.
+const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+/// Lead numbers of one load, which sends fewer.
+const NUMBERS: u64 = 200_000;
+/// A load that is not stopped ends by itself.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// Deliveries of a verification, also of one before an activation: the default.
+const DELIVERIES: u64 = 1_000;
+/// Leads before a measurement, from which [`DELIVERIES`] are chosen.
+const WARM_UP: Duration = Duration::from_secs(3);
+/// The pause after a spell, in which the last deliveries of a shadow are compared.
+const SETTLE: Duration = Duration::from_millis(100);
+/// How long the wrong version serves a tenth of the leads without guards, and then all.
+const HARM: Duration = Duration::from_secs(1);
+/// A spell of one side is this part of `--seconds`: a round has eight.
+const PART: u32 = 5;
+/// Between two looks, and how long to look.
+const LOOK: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The converter of the comparison, its version, the same code as a candidate, and the same
+/// code as versions that no host has compiled.
+const PLUGIN: &str = "grupo-olx";
+const VERSION: &str = "1.0.0";
+const CANDIDATE: &str = "1.0.1";
+const NEW: [&str; 5] = ["1.0.2", "1.0.3", "1.0.4", "1.0.5", "1.0.6"];
+
+/// The converter of `examples/bad-deploy`, as `cargo xtask bench` builds it.
+const PORTAL: &str = "portal";
+const RIGHT_FILE: &str = "portal-1.0.0.wasm";
+const WRONG_FILE: &str = "portal-1.1.0.wasm";
+/// Percent of the leads that a canary of it gets.
+const SHARE: u8 = 10;
+
+const MOST_TIMES_VERIFYING: f64 = 1.2;
+const MOST_TIMES_SHADOW: f64 = 1.1;
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let beside = beside(arguments)?;
+    eprintln!("  a canary with guards");
+    let guarded = guarded(arguments)?;
+    eprintln!("  a canary without guards");
+    let repaired = repaired(arguments)?;
+    Ok(report(arguments, &beside, &guarded, &repaired))
+}
+
+/// What happens while the source sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Nothing,
+    Verification,
+    Shadow,
+    Canary,
+}
+
+impl Side {
+    const ALL: [Self; 4] = [
+        Self::Nothing,
+        Self::Verification,
+        Self::Shadow,
+        Self::Canary,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "no rollout",
+            Self::Verification => "verifications, one after the other",
+            Self::Shadow => "a shadow of 100 %",
+            Self::Canary => "a canary of 100 %",
+        }
+    }
+
+    /// The greatest ratio of the p99 to that without.
+    fn aim(self) -> Option<f64> {
+        match self {
+            Self::Verification => Some(MOST_TIMES_VERIFYING),
+            Self::Shadow => Some(MOST_TIMES_SHADOW),
+            Self::Nothing | Self::Canary => None,
+        }
+    }
+
+    /// Returns the rollout that is open meanwhile.
+    fn rollout(self, digest: &str) -> Option<Value> {
+        match self {
+            Self::Shadow => Some(shadow(digest)),
+            Self::Canary => Some(canary(digest, 100, true, &[])),
+            Self::Nothing | Self::Verification => None,
+        }
+    }
+}
+
+/// The spells of a side.
+#[derive(Default)]
+struct Spells {
+    /// How long the sender of each lead waited, in each spell.
+    took: Vec<Vec<Duration>>,
+    /// Deliveries that both versions converted.
+    compared: u64,
+    /// Deliveries of a rollout that were not compared.
+    dropped: u64,
+    /// The time of the verifications.
+    verifying: Duration,
+}
+
+impl Spells {
+    fn all(&self) -> Sample {
+        Sample::of(self.took.iter().flatten().copied())
+    }
+
+    /// The ratio of the p99 to that of another side, in all spells together.
+    fn times(&self, other: &Self) -> f64 {
+        times(&self.all(), &other.all())
+    }
+
+    /// The ratio in each spell.
+    fn each(&self, other: &Self) -> Vec<f64> {
+        let of = |took: &Vec<Duration>| Sample::of(took.iter().copied());
+        let pairs = self.took.iter().zip(&other.took);
+        pairs
+            .map(|(own, other)| times(&of(own), &of(other)))
+            .collect()
+    }
+
+    fn verified_per_second(&self) -> f64 {
+        self.compared as f64 / self.verifying.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+fn times(sample: &Sample, other: &Sample) -> f64 {
+    sample.p99().as_secs_f64() / other.p99().as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+/// The results of the comparison.
+struct Beside {
+    /// In the order of [`Side::ALL`].
+    spells: [Spells; Side::ALL.len()],
+    /// From a component's file until it serves.
+    served: Vec<Duration>,
+}
+
+fn beside(arguments: &Arguments) -> Result<Beside, Failure> {
+    let component = arguments.component()?;
+    let candidate = variant::of(&component, VERSION, CANDIDATE)?;
+    let folder = arguments.scratch_in_memory()?;
+    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
+    host.activate(&component)?;
+    let mut source = Source::new(&host, host.apply()?.path, Body::Leads);
+    let candidate = host.store(&candidate)?;
+    source.send(WARM_UP)?;
+
+    let during = arguments.round() / PART;
+    let mut spells: [Spells; Side::ALL.len()] = Default::default();
+    for number in 1..=arguments.rounds.max(1) {
+        for side in Side::ALL.into_iter().chain(Side::ALL.into_iter().rev()) {
+            let measured = &mut spells[side as usize];
+            spell(&host, &mut source, side, &candidate, during, measured)
+                .map_err(|error| format!("{}: {error}", side.name()))?;
+        }
+        let each: Vec<String> = spells
+            .iter()
+            .map(|measured| format!("{:.2}", measured.times(&spells[Side::Nothing as usize])))
+            .collect();
+        eprintln!(
+            "  round {number}: p99, times that without: {}",
+            each.join(", ")
+        );
+    }
+    let served = NEW
+        .iter()
+        .take(arguments.rounds.max(1))
+        .map(|version| {
+            serve(
+                arguments,
+                &host,
+                folder.path(),
+                &mut source,
+                &component,
+                version,
+            )
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    host.stop()?;
+    Ok(Beside { spells, served })
+}
+
+/// Measures the source's leads in a spell of a side.
+fn spell(
+    host: &Host,
+    source: &mut Source,
+    side: Side,
+    candidate: &str,
+    during: Duration,
+    measured: &mut Spells,
+) -> Result<(), Failure> {
+    let rollout = side.rollout(candidate);
+    if let Some(order) = &rollout {
+        let begun = start(host, PLUGIN, order)?;
+        if begun["behind"]
+            .as_array()
+            .is_none_or(|behind| !behind.is_empty())
+        {
+            return Err(format!("the host does not follow the rollout: {begun}").into());
+        }
+    }
+    let verifications = match side {
+        Side::Verification => Some(verify(host, candidate, Instant::now() + during)?),
+        _ => None,
+    };
+    let outcome = source.send(during)?;
+    measured.took.push(outcome.took);
+    if let Some(thread) = verifications {
+        let (compared, took) = thread.join().map_err(|_| "a verification panicked")??;
+        measured.compared += compared;
+        measured.verifying += took;
+    }
+    std::thread::sleep(SETTLE);
+    if rollout.is_some() {
+        let ended = change(host, PLUGIN, "abort")?;
+        let compared = number(&ended, "compared");
+        if compared == 0 || compared != number(&ended, "same") {
+            return Err(format!("the same code makes something else: {ended}").into());
+        }
+        measured.compared += compared;
+        measured.dropped += number(&ended, "dropped");
+    }
+    Ok(())
+}
+
+type Verified = Result<(u64, Duration), Failure>;
+
+/// Verifies a version again and again until a time. Returns the compared deliveries, and the
+/// time that this took.
+fn verify(host: &Host, digest: &str, until: Instant) -> Result<JoinHandle<Verified>, Failure> {
+    let mut admin = host.admin()?;
+    let path = format!("/admin/v1/plugins/{PLUGIN}/verify?last={DELIVERIES}&seconds=100");
+    let body = json!({"digest": digest}).to_string();
+    Ok(std::thread::spawn(move || -> Verified {
+        let (mut compared, mut took) = (0, Duration::ZERO);
+        while Instant::now() < until {
+            let began = Instant::now();
+            let answer = admin.post(&path, "application/json", body.as_bytes())?;
+            let (answer, lasted) = (answer.json()?, began.elapsed());
+            let both = number(&answer, "compared");
+            if both == 0 || both != number(&answer, "same") {
+                return Err(format!("the same code makes something else: {answer}").into());
+            }
+            // The last one ends when the source no longer sends, so it would be too fast.
+            if compared == 0 || Instant::now() <= until {
+                compared += both;
+                took += lasted;
+            }
+        }
+        Ok((compared, took))
+    }))
+}
+
+/// Activates a new version from its file with the command line while the source sends. Returns
+/// the time from the finished file until the version has converted a lead.
+fn serve(
+    arguments: &Arguments,
+    host: &Host,
+    folder: &Path,
+    source: &mut Source,
+    component: &[u8],
+    version: &str,
+) -> Result<Duration, Failure> {
+    let file = folder.join(format!("{PLUGIN}-{version}.wasm"));
+    std::fs::write(&file, variant::of(component, VERSION, version)?)?;
+    let flow = source.flow();
+    // The connections are open by then.
+    std::thread::sleep(SETTLE);
+    let began = Instant::now();
+    let output = Command::new(&arguments.leadhost)
+        .env_remove("LEADHOST_CONFIG")
+        .env_remove("LEADHOST_ADMIN")
+        .env_remove("LEADHOST_ADMIN_KEY")
+        .args(["plugin", "activate"])
+        .arg(&file)
+        .arg("--data-dir")
+        .arg(folder)
+        .arg("--json")
+        .output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`leadhost plugin activate` failed: {said}").into());
+    }
+    let delivery = source.one()?;
+    let took = began.elapsed();
+    flow.end()?;
+    let activated: Value = serde_json::from_slice(&output.stdout)?;
+    let compared = number(&activated["verification"], "compared");
+    if compared != DELIVERIES {
+        return Err(format!("{compared} deliveries were compared, not {DELIVERIES}").into());
+    }
+    let path = format!("/admin/v1/deliveries/{delivery}");
+    let ran = host.admin()?.get(&path, "")?.json()?["ran"]["digest"].clone();
+    if ran != activated["digest"] {
+        return Err(format!("{ran} converted a lead after the activation of {version}").into());
+    }
+    Ok(took)
+}
+
+/// A host with the right version of the portal's converter active, and the wrong one stored.
+struct Portal {
+    folder: tempfile::TempDir,
+    host: Host,
+    source: Source,
+    /// The digest of the wrong version.
+    wrong: String,
+    /// Leads that were sent before.
+    sent: u64,
+}
+
+impl Portal {
+    fn start(arguments: &Arguments) -> Result<Self, Failure> {
+        let component = |file: &str| {
+            let path = arguments.plugins.join("../guests").join(file);
+            std::fs::read(&path)
+                .map_err(|_| format!("{file} is not built: `cargo xtask bench rollout` builds it"))
+        };
+        let folder = arguments.scratch()?;
+        let host = Host::start(&arguments.leadhost, folder.path(), "")?;
+        host.activate(&component(RIGHT_FILE)?)?;
+        let wrong = host.store(&component(WRONG_FILE)?)?;
+        let path = host.apply_as("bench", PORTAL, &json!({}))?.path;
+        let mut source = Source::new(&host, path, Body::Portal);
+        let sent = source.send(WARM_UP)?.took.len() as u64;
+        Ok(Self {
+            folder,
+            host,
+            source,
+            wrong,
+            sent,
+        })
+    }
+
+    /// Stops the host, and checks that each lead is stored once: those before and those of
+    /// `flow`. Returns how many there are, and how many have another phone than was sent.
+    fn end(self, flow: &Outcome) -> Result<(u64, u64), Failure> {
+        wait("no delivery waits", || {
+            let path = "/admin/v1/deliveries?status=queued&limit=1";
+            let waiting = self.host.admin()?.get(path, "")?.json()?;
+            let is_empty = waiting["deliveries"].as_array().is_some_and(Vec::is_empty);
+            Ok(is_empty.then_some(()))
+        })?;
+        self.host.stop()?;
+        let sent = self.sent + flow.took.len() as u64;
+        let leads = leads(&host::database(self.folder.path()))?;
+        let ids: HashSet<&String> = leads.iter().map(|(id, _)| id).collect();
+        if leads.len() as u64 != sent || ids.len() != leads.len() {
+            let (stored, ids) = (leads.len(), ids.len());
+            return Err(
+                format!("{sent} leads were sent, {stored} with {ids} ids are stored").into(),
+            );
+        }
+        let harmed = leads.iter().filter(|(id, phone)| {
+            let sent = lead::portal_number(id).map(lead::portal_phone);
+            sent.is_none() || *phone != sent
+        });
+        Ok((sent, harmed.count() as u64))
+    }
+}
+
+/// Returns the external id of each deal, and the phone of its contact.
+fn leads(database: &Path) -> Result<Vec<(String, Option<String>)>, Failure> {
+    let connection = rows::open(database)?;
+    let mut statement = connection.prepare(
+        "select coalesce(deals.external_id, ''), contacts.phone_number
+         from deals join contacts on contacts.id = deals.person_id",
+    )?;
+    let leads = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(leads)
+}
+
+/// The results of the canaries that guards ended.
+struct Guarded {
+    /// From the start of each canary until it was rolled back.
+    took: Vec<Duration>,
+    /// Deliveries that the wrong version was chosen for, and the right one converted.
+    saved: u64,
+    leads: u64,
+    /// Leads that are stored without their phone.
+    harmed: u64,
+}
+
+fn guarded(arguments: &Arguments) -> Result<Guarded, Failure> {
+    let mut portal = Portal::start(arguments)?;
+    let (mut took, mut saved) = (Vec::new(), 0);
+    let flow = portal.source.flow();
+    std::thread::sleep(SETTLE);
+    for _ in 0..arguments.rounds.max(1) {
+        let order = canary(&portal.wrong, SHARE, true, &["drift"]);
+        start(&portal.host, PORTAL, &order)?;
+        let path = rollout_path(PORTAL);
+        let ended = wait("a guard ends the canary", || {
+            let rollout = portal.host.admin()?.get(&path, "")?.json()?;
+            // The host has reported all that it has seen.
+            let is_told = rollout["behind"].as_array().is_some_and(Vec::is_empty);
+            Ok((rollout["stage"] != "canary" && is_told).then_some(rollout))
+        })?;
+        let why = ended["why"].as_str().unwrap_or_default();
+        if ended["stage"] != "rolled-back" || !why.contains("lose a phone") {
+            return Err(format!("the canary did not end by its guard: {ended}").into());
+        }
+        took.push(between(&ended["startedAt"], &ended["stageAt"])?);
+        saved += number(&ended, "saved");
+        std::thread::sleep(SETTLE);
+    }
+    let outcome = flow.end()?;
+    let (leads, harmed) = portal.end(&outcome)?;
+    Ok(Guarded {
+        took,
+        saved,
+        leads,
+        harmed,
+    })
+}
+
+/// The results of a canary without guards, and of its repair.
+struct Repaired {
+    /// Leads without their phone that `impact` found.
+    found: u64,
+    /// Deliveries that were replayed.
+    replayed: u64,
+    /// From the answer to the rollback until the last replay was answered.
+    took: Duration,
+    leads: u64,
+    /// Leads that are still without their phone.
+    left: u64,
+}
+
+fn repaired(arguments: &Arguments) -> Result<Repaired, Failure> {
+    let mut portal = Portal::start(arguments)?;
+    let host = &portal.host;
+    let flow = portal.source.flow();
+    std::thread::sleep(SETTLE);
+    let order = canary(&portal.wrong, SHARE, false, &["drift"]);
+    let begun = start(host, PORTAL, &order)?;
+    std::thread::sleep(HARM);
+    change(host, PORTAL, "promote")?;
+    std::thread::sleep(HARM);
+    let path = format!("/admin/v1/plugins/{PORTAL}/rollback");
+    post(host, &path, &json!({}))?;
+    let began = Instant::now();
+    // Calls that were in flight are stored by then.
+    std::thread::sleep(SETTLE);
+
+    // Whole seconds, as an operator copies them.
+    let since = begun["startedAt"].as_str().and_then(|text| text.get(..19));
+    let since = since.ok_or_else(|| format!("a rollout without `startedAt`: {begun}"))?;
+    let filter = format!("since={since}Z");
+    let impact = || {
+        let path = format!("/admin/v1/plugins/{PORTAL}/impact?last=10000&seconds=100&{filter}");
+        post(host, &path, &json!({"digest": portal.wrong}))
+    };
+    let seen = impact()?;
+    let found = lost_phones(&seen);
+    if found == 0 || number(&seen, "compared") != number(&seen, "chosen") {
+        return Err(format!("`impact` does not show the harm: {seen}").into());
+    }
+    let replayed = replay(host, &format!("{filter}&version={}", portal.wrong))?;
+    let took = began.elapsed();
+    let again = impact()?;
+    if number(&again, "chosen") != 0 {
+        return Err(format!("deliveries are left after the replay: {again}").into());
+    }
+    let outcome = flow.end()?;
+    let (leads, left) = portal.end(&outcome)?;
+    Ok(Repaired {
+        found,
+        replayed,
+        took,
+        leads,
+        left,
+    })
+}
+
+/// Returns the number of leads that lose their phone in a comparison.
+fn lost_phones(compared: &Value) -> u64 {
+    let fields = compared["fields"].as_array().into_iter().flatten();
+    fields
+        .filter(|field| field["field"] == "phone" && field["change"] == "lost")
+        .map(|field| number(field, "count"))
+        .sum()
+}
+
+/// Replays the deliveries of a filter one by one, oldest first, as `leadhost delivery replay
+/// --apply` does. Returns their number.
+fn replay(host: &Host, filter: &str) -> Result<u64, Failure> {
+    let mut admin = host.admin()?;
+    let (mut ids, mut before) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/admin/v1/deliveries?limit=500&{filter}{before}");
+        let page = admin.get(&path, "")?.json()?;
+        let listed = page["deliveries"].as_array().into_iter().flatten();
+        ids.extend(listed.filter_map(|one| one["id"].as_str().map(str::to_owned)));
+        match page["next"].as_str() {
+            Some(next) => before = format!("&before={next}"),
+            None => break,
+        }
+    }
+    ids.sort_unstable();
+    let body = json!({"apply": true}).to_string();
+    for id in &ids {
+        let path = format!("/admin/v1/deliveries/{id}/replay");
+        admin
+            .post(&path, "application/json", body.as_bytes())?
+            .json()?;
+    }
+    Ok(ids.len() as u64)
+}
+
+/// Sends leads to a connection at the fixed rate. No two of its loads have a lead in common.
+struct Source {
+    to: SocketAddr,
+    path: String,
+    body: fn(u64) -> Body,
+    next: u64,
+}
+
+impl Source {
+    fn new(host: &Host, path: String, body: fn(u64) -> Body) -> Self {
+        Self {
+            to: host.gateway,
+            path,
+            body,
+            next: 0,
+        }
+    }
+
+    fn load(&mut self, during: Duration) -> Paced {
+        let first = self.next;
+        self.next += NUMBERS;
+        Paced {
+            to: self.to,
+            from: SOURCE,
+            path: self.path.clone(),
+            per_second: RATE,
+            during,
+            under_way: MANY,
+            body: (self.body)(first),
+        }
+    }
+
+    /// Sends for this time.
+    fn send(&mut self, during: Duration) -> Result<Outcome, Failure> {
+        accepted(paced::join(paced::start(self.load(during)))?)
+    }
+
+    /// Sends until the flow is ended.
+    fn flow(&mut self) -> Flow {
+        let stop = Arc::<AtomicBool>::default();
+        Flow {
+            thread: paced::start_until(self.load(LONGEST), Arc::clone(&stop)),
+            stop,
+        }
+    }
+
+    /// Sends one lead of Grupo OLX; returns the id of its delivery.
+    fn one(&mut self) -> Result<String, Failure> {
+        let mut body = Vec::new();
+        lead::write(self.next, &mut body);
+        self.next += NUMBERS;
+        let mut client = Client::connect(self.to, None)?;
+        let answer = client.post(&self.path, "application/json", &body)?.json()?;
+        let delivery = answer["deliveryId"].as_str().map(str::to_owned);
+        delivery.ok_or_else(|| format!("an answer without a delivery: {answer}").into())
+    }
+}
+
+/// Leads that arrive.
+struct Flow {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Result<Outcome, Failure>>,
+}
+
+impl Flow {
+    fn end(self) -> Result<Outcome, Failure> {
+        self.stop.store(true, Ordering::Relaxed);
+        accepted(paced::join(self.thread)?)
+    }
+}
+
+/// Fails if a lead was not accepted.
+fn accepted(outcome: Outcome) -> Result<Outcome, Failure> {
+    let is_good = |how: &String| matches!(how.as_str(), "200 converted" | "200 queued");
+    match outcome.ended.keys().all(is_good) {
+        true => Ok(outcome),
+        false => Err(format!("not every lead was accepted: {:?}", outcome.ended).into()),
+    }
+}
+
+/// Returns the order of a shadow that compares every delivery.
+fn shadow(digest: &str) -> Value {
+    json!({"digest": digest, "mode": "shadow", "steps": [100], "everySeconds": 600})
+}
+
+/// Returns the order of a canary that stays in its one step.
+fn canary(digest: &str, percent: u8, guards: bool, accept: &[&str]) -> Value {
+    json!({
+        "digest": digest, "mode": "canary", "steps": [percent], "everySeconds": 600,
+        "guards": guards, "accept": accept,
+    })
+}
+
+fn rollout_path(plugin: &str) -> String {
+    format!("/admin/v1/plugins/{plugin}/rollout")
+}
+
+fn start(host: &Host, plugin: &str, order: &Value) -> Result<Value, Failure> {
+    post(host, &rollout_path(plugin), order)
+}
+
+fn change(host: &Host, plugin: &str, change: &str) -> Result<Value, Failure> {
+    let body = json!({"change": change}).to_string();
+    let json = "content-type: application/json\r\n";
+    let path = rollout_path(plugin);
+    let answer = host.admin()?.send("PATCH", &path, json, body.as_bytes())?;
+    answer.json()
+}
+
+fn post(host: &Host, path: &str, body: &Value) -> Result<Value, Failure> {
+    let body = body.to_string();
+    let answer = host
+        .admin()?
+        .post(path, "application/json", body.as_bytes())?;
+    answer.json()
+}
+
+fn number(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or_default()
+}
+
+/// Returns the time between two texts of the service.
+fn between(from: &Value, to: &Value) -> Result<Duration, Failure> {
+    let read = |text: &Value| {
+        let time = text.as_str().and_then(parse);
+        time.ok_or_else(|| format!("{text} is not a time"))
+    };
+    Ok(read(to)?.since(read(from)?))
+}
+
+/// Looks until there is something.
+fn wait<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>, Failure>) -> Result<T, Failure> {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = look()? {
+            return Ok(found);
+        }
+        if begin.elapsed() > PATIENCE {
+            return Err(format!("still waiting after {}: {what}", time(PATIENCE)).into());
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// A line of the first table. Without an aim it is for information.
+struct Line {
+    figure: String,
+    came: String,
+    aim: Option<(String, bool)>,
+}
+
+fn lines(beside: &Beside, guarded: &Guarded, repaired: &Repaired) -> Vec<Line> {
+    let spells = |side: Side| &beside.spells[side as usize];
+    let nothing = spells(Side::Nothing);
+    let mut lines = Vec::new();
+    let mut line = |figure: &str, came: String, aim: Option<(String, bool)>| {
+        let figure = figure.to_owned();
+        lines.push(Line { figure, came, aim });
+    };
+    line(
+        &format!("deliveries a second of a verification of {DELIVERIES}, beside the senders"),
+        count(spells(Side::Verification).verified_per_second()),
+        None,
+    );
+    for side in Side::ALL {
+        let times = spells(side).times(nothing);
+        line(
+            &format!(
+                "p99 of the senders beside {}, times that without",
+                side.name()
+            ),
+            format!("{times:.2}"),
+            side.aim()
+                .map(|most| (format!("at most {most}"), times <= most)),
+        );
+    }
+    line(
+        &format!("leads without their phone after canaries of {SHARE} % with guards"),
+        guarded.harmed.to_string(),
+        Some(("0".to_owned(), guarded.harmed == 0)),
+    );
+    line(
+        "from the start of such a canary until it was rolled back",
+        middle(&guarded.took),
+        None,
+    );
+    line(
+        "leads without their phone after a wrong version without guards, rollback and replay",
+        repaired.left.to_string(),
+        Some(("0".to_owned(), repaired.left == 0)),
+    );
+    line(
+        &format!("from a component's file until it serves, {DELIVERIES} deliveries compared"),
+        middle(&beside.served),
+        None,
+    );
+    lines
+}
+
+/// Returns the median with the shortest and the longest.
+fn middle(took: &[Duration]) -> String {
+    let sample = Sample::of(took.iter().copied());
+    let seconds: Vec<f64> = took.iter().map(Duration::as_secs_f64).collect();
+    let middle = Duration::from_secs_f64(median(&seconds));
+    let least = sample.percentile(0.0);
+    format!(
+        "{} ({} to {})",
+        time(middle),
+        time(least),
+        time(sample.max())
+    )
+}
+
+fn report(
+    arguments: &Arguments,
+    beside: &Beside,
+    guarded: &Guarded,
+    repaired: &Repaired,
+) -> Report {
+    let mut report = Report::new("rollout", "Rollouts under load");
+    let mut table = Table::new(
+        &format!("While a source sends {RATE} leads a second:"),
+        &["figure", "result", "aim", "verdict"],
+    );
+    for Line { figure, came, aim } in lines(beside, guarded, repaired) {
+        let (aim, verdict) = match aim {
+            Some((aim, met)) => {
+                report.aim(&format!("{figure}: {aim}"), came.clone(), met);
+                (aim, if met { "met" } else { "**missed**" })
+            }
+            None => ("none".to_owned(), "for information"),
+        };
+        table.row([figure, came, aim, verdict.to_owned()]);
+    }
+    report.table(table);
+    latency(&mut report, beside);
+    notes(&mut report, arguments, guarded, repaired);
+    let seconds = |took: &[Duration]| took.iter().map(Duration::as_secs_f64).collect::<Vec<_>>();
+    report.data("servedSeconds", json!(seconds(&beside.served)));
+    report.data(
+        "guarded",
+        json!({
+            "rolledBackSeconds": seconds(&guarded.took),
+            "saved": guarded.saved,
+            "leads": guarded.leads,
+            "harmed": guarded.harmed,
+        }),
+    );
+    report.data(
+        "repaired",
+        json!({
+            "found": repaired.found,
+            "replayed": repaired.replayed,
+            "seconds": repaired.took.as_secs_f64(),
+            "leads": repaired.leads,
+            "left": repaired.left,
+        }),
+    );
+    report
+}
+
+/// Adds what the senders waited beside each side.
+fn latency(report: &mut Report, beside: &Beside) {
+    let mut table = Table::new(
+        "What the senders waited, each measured from when its lead was due:",
+        &[
+            "beside",
+            "leads",
+            "p50",
+            "p99",
+            "slowest",
+            "p99, times that without (each spell)",
+            "deliveries compared",
+        ],
+    );
+    let nothing = &beside.spells[Side::Nothing as usize];
+    let mut data = Vec::new();
+    for side in Side::ALL {
+        let spells = &beside.spells[side as usize];
+        let (sample, times, each) = (spells.all(), spells.times(nothing), spells.each(nothing));
+        let shown: Vec<String> = each.iter().map(|times| format!("{times:.2}")).collect();
+        let compared = match (side, spells.dropped) {
+            (Side::Nothing, _) => "–".to_owned(),
+            (_, 0) => count(spells.compared as f64),
+            (_, dropped) => format!(
+                "{}, {} dropped",
+                count(spells.compared as f64),
+                count(dropped as f64)
+            ),
+        };
+        table.row([
+            side.name().to_owned(),
+            count(sample.len() as f64),
+            time(sample.p50()),
+            time(sample.p99()),
+            time(sample.max()),
+            format!("{times:.2} ({})", shown.join(", ")),
+            compared,
+        ]);
+        data.push(json!({
+            "beside": side.name(),
+            "leads": sample.len(),
+            "p50Micros": sample.p50().as_micros() as u64,
+            "p99Micros": sample.p99().as_micros() as u64,
+            "timesWithout": times,
+            "timesWithoutEach": each,
+            "compared": spells.compared,
+            "dropped": spells.dropped,
+            "verifiedPerSecond": (side == Side::Verification).then(|| spells.verified_per_second()),
+        }));
+    }
+    report.table(table);
+    report.data("senders", json!(data));
+}
+
+fn notes(report: &mut Report, arguments: &Arguments, guarded: &Guarded, repaired: &Repaired) {
+    report.note(format!(
+        "The sides take turns on one host, there and back in each of {} rounds, in spells of {}. Both versions are the same code, and each comparison finds no difference. With a canary of 100 % both convert each lead before its sender is answered; a shadow converts it twice more afterwards.",
+        arguments.rounds.max(1),
+        time(arguments.round() / PART),
+    ));
+    report.note(match has_memory() {
+        true => "The data folder of this comparison was in memory: the stalls of a disk would hide the effect. Those of the converter that drops phones were on the disk.",
+        false => "The data folder of this comparison was on the disk, since there is no /dev/shm here: its own stalls are part of the figures.",
+    });
+    report.note(format!(
+        "With guards: {} canaries of the version that drops phones, {} deliveries given to it and saved by the stable version, {} leads stored, each once.",
+        guarded.took.len(),
+        count(guarded.saved as f64),
+        count(guarded.leads as f64),
+    ));
+    report.note(format!(
+        "Without guards: {} leads lost their phone in {} as a canary and {} active. From the answer to the rollback, `impact` and the replay of {} deliveries took {}. {} leads are stored, each once.",
+        count(repaired.found as f64),
+        time(HARM),
+        time(HARM),
+        count(repaired.replayed as f64),
+        time(repaired.took),
+        count(repaired.leads as f64),
+    ));
+    report.note(
+        "From the file until it serves: `leadhost plugin activate` uploads it, the service compiles, tries and compares it, and a lead that is sent after the command is converted by it and answered.",
+    );
+}

@@ -1,0 +1,5 @@
+-- A refusal that was overtaken is no longer shown, but its digest is still known.
+
+alter table refusals
+  add column plugin text,
+  add column overtaken_at timestamptz;

@@ -1,0 +1,150 @@
+//! Rollouts of plugin versions.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::plugins::{BehindView, DifferenceView, FieldDifference, VerifiedPlugin};
+use crate::domain::id::ConnectionId;
+use crate::domain::plugin::Digest;
+use crate::domain::rollout::{Plan, RolloutMode, Stage};
+use crate::domain::time::Micros;
+use crate::domain::word::words;
+
+/// The rollout to start.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RolloutRequest {
+    /// The digest of a stored version. Its first 8 or more characters are enough if they name
+    /// one version.
+    #[schema(min_length = 8)]
+    pub digest: String,
+    pub mode: RolloutMode,
+    /// The percentages of the deliveries that the candidate gets, step by step, from 1 to 100, each
+    /// greater than the one before. Of a shadow, one: the part that is compared. Null: 1, 10, 50 and
+    /// 100 for a canary, 100 for a shadow.
+    #[serde(default)]
+    pub steps: Option<Vec<u8>>,
+    /// Seconds that each step lasts, or the shadow: 1 to 2592000. Null: 300 for a step, 3600 for a
+    /// shadow.
+    #[serde(default)]
+    pub every_seconds: Option<u64>,
+    /// Seconds that the guards stay on after the activation, 0 to 2592000; null: 3600.
+    #[serde(default)]
+    pub probation_seconds: Option<u64>,
+    /// Whether a guard that trips rolls back; null: yes.
+    #[serde(default)]
+    pub guards: Option<bool>,
+    /// The words that accept the concerns about the version, as for an activation. A shadow needs
+    /// none.
+    #[serde(default)]
+    pub accept: Vec<String>,
+}
+
+words! {
+    /// A change of an open rollout.
+    RolloutChange: "the change" {
+        /// Stay in the current step. The guards stay on.
+        Pause = "pause",
+        Resume = "resume",
+        /// Activate the candidate now.
+        Promote = "promote",
+        /// End it; the stable version serves.
+        Abort = "abort",
+    }
+}
+
+/// What to change.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RolloutChangeRequest {
+    pub change: RolloutChange,
+}
+
+/// A version of a rollout.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RolloutVersion {
+    /// Null if the store no longer has the version.
+    pub version: Option<String>,
+    pub digest: Digest,
+}
+
+/// The last rollout of a plugin, and what all hosts have seen of it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutView {
+    pub name: String,
+    pub candidate: RolloutVersion,
+    /// The version that was active when it began.
+    pub stable: RolloutVersion,
+    pub stage: Stage,
+    pub paused: bool,
+    /// The part of the deliveries that the candidate gets now, or that a shadow compares.
+    pub percent: u8,
+    pub plan: Plan,
+    /// Seconds that the stage or step has lasted while a host judged it, at most ten seconds ago.
+    pub spent_seconds: u64,
+    /// Grows with each change.
+    pub generation: i64,
+    /// The label of the key that started it.
+    pub started_by: String,
+    pub started_at: Micros,
+    /// When the stage or step began.
+    pub stage_at: Micros,
+    /// Why it ended. Null while it is open.
+    pub why: Option<String>,
+    /// Deliveries that both versions converted, refused or failed on.
+    pub compared: u64,
+    /// Compared deliveries of which both versions make the same.
+    pub same: u64,
+    /// Deliveries that the candidate converted, and whose result was stored.
+    pub served: u64,
+    /// Deliveries that the candidate was chosen for, and whose result was that of the stable
+    /// version, because the candidate failed or did harm.
+    pub saved: u64,
+    /// Deliveries that were not compared, because too many waited or the host was busy.
+    pub dropped: u64,
+    /// Leads that the stable version makes of the compared deliveries.
+    pub leads: u64,
+    /// Leads that the candidate makes of them.
+    pub candidate_leads: u64,
+    /// The mean time of a conversion by the stable version, in microseconds. Null if none was timed.
+    pub stable_us: Option<u64>,
+    /// The same of the candidate.
+    pub candidate_us: Option<u64>,
+    /// Deliveries that the stable version converts, and the candidate refuses or fails on.
+    pub newly_failing: DifferenceView,
+    /// Deliveries that the stable version refuses or fails on, and the candidate converts.
+    pub no_longer_failing: DifferenceView,
+    /// Leads that only the candidate makes.
+    pub appeared: DifferenceView,
+    /// Leads that only the stable version makes.
+    pub vanished: DifferenceView,
+    /// Items other than leads that appear, vanish or become another kind.
+    pub items: DifferenceView,
+    /// Differences of fields of leads and events, by field and change.
+    pub fields: Vec<FieldDifference>,
+    /// The connections of the compared deliveries.
+    pub connections: Vec<RolloutConnection>,
+    /// The differences that exceed the policy of the configuration, each in a sentence.
+    pub drift: Vec<String>,
+    /// The names of the live hosts that act on this generation.
+    pub hosts: Vec<String>,
+    /// The live hosts that do not. The rollout waits for them.
+    pub behind: Vec<BehindView>,
+    /// The comparison on stored deliveries before a canary. Only in the answer to its start.
+    pub verification: Option<VerifiedPlugin>,
+}
+
+/// The comparisons on one connection.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutConnection {
+    pub connection_id: ConnectionId,
+    pub compared: u64,
+    /// Of them, those that only the candidate refuses or fails on.
+    pub failing: u64,
+    /// Names, phones, e-mail addresses, external ids and listings that leads lose.
+    pub lost: u64,
+    pub vanished: u64,
+    pub appeared: u64,
+}

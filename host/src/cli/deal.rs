@@ -1,0 +1,187 @@
+//! `leadhost deal`.
+
+use std::fmt::Display;
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+
+use crate::admin_api::deals::{DealChangeView, DealHistory, DealRemoved};
+use crate::cli::client::{ServiceAddress, encoded, query};
+use crate::cli::confirm::confirm;
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::table::{cell, optional, safe, seconds, table};
+
+#[derive(Subcommand)]
+pub enum Deal {
+    /// Show the history of a deal: its changes and the notes of partners
+    Show(Show),
+    /// Remove a deal permanently, with its history and notes
+    Remove(Remove),
+}
+
+impl Deal {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand.
+    pub async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Show(command) => command.run().await,
+            Self::Remove(command) => command.run().await,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct Show {
+    /// The deal's id
+    id: String,
+    /// The workspace's slug [default: all workspaces are searched]
+    #[arg(long, value_name = "SLUG")]
+    workspace: Option<String>,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Show {
+    /// Prints the history of the deal.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let path = format!(
+            "/admin/v1/deals/{}{}",
+            encoded(&self.id),
+            query(&[("workspace", self.workspace)])
+        );
+        let answer = client.get(&path).await?;
+        client.print(&answer, show);
+        Ok(())
+    }
+}
+
+fn show(deal: &DealHistory) {
+    say(&format!("deal          {}", deal.id));
+    say(&format!("workspace     {}", safe(&deal.workspace)));
+    let created = seconds(deal.created_at);
+    let made = match deal.delivery_id {
+        Some(delivery) => format!("{created}, by the source, delivery {delivery}"),
+        None => created,
+    };
+    say(&format!("created       {made}"));
+    let changes: Vec<Vec<String>> = deal
+        .history
+        .iter()
+        .flat_map(|change| {
+            change.changes.iter().map(|field| {
+                vec![
+                    seconds(change.at),
+                    who(change),
+                    field.field.clone(),
+                    cell(&field.before),
+                    cell(&field.after),
+                ]
+            })
+        })
+        .collect();
+    say("");
+    if changes.is_empty() {
+        say("It has not been changed.");
+    } else {
+        say(&table(&["AT", "BY", "FIELD", "BEFORE", "AFTER"], &changes));
+    }
+    let logs: Vec<Vec<String>> = deal
+        .logs
+        .iter()
+        .map(|log| {
+            vec![
+                seconds(log.created_at),
+                partner(
+                    named(log.partner.as_ref(), Some(log.partner_id)),
+                    named(log.key.as_ref(), Some(log.key_id)),
+                ),
+                log.kind.clone(),
+                log.subject.clone(),
+                optional(log.description.as_ref()),
+                Value::Object(log.metadata.clone()).to_string(),
+            ]
+        })
+        .collect();
+    if !logs.is_empty() {
+        say("");
+        say(&table(
+            &["NOTED", "BY", "TYPE", "SUBJECT", "DESCRIPTION", "METADATA"],
+            &logs,
+        ));
+    }
+}
+
+/// Returns the partner and its key by name, or the delivery from the source.
+fn who(change: &DealChangeView) -> String {
+    match change.delivery_id {
+        Some(delivery) => format!("source, delivery {delivery}"),
+        None => partner(
+            named(change.partner.as_ref(), change.partner_id),
+            named(change.key.as_ref(), change.key_id),
+        ),
+    }
+}
+
+fn partner(partner: String, key: String) -> String {
+    format!("{partner} (key {key})")
+}
+
+/// Returns the name, or the id of what no longer exists.
+fn named(name: Option<&String>, id: Option<impl Display>) -> String {
+    name.map_or_else(|| optional(id), String::clone)
+}
+
+#[derive(Args)]
+pub struct Remove {
+    /// The deal's id
+    id: String,
+    /// The workspace's slug [default: all workspaces are searched]
+    #[arg(long, value_name = "SLUG")]
+    workspace: Option<String>,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Remove {
+    /// Removes the deal after a confirmation. Rows that refer to the deal keep no reference to it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the user does not confirm, or if no admin key is found, or the service
+    /// cannot be reached or refuses the request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        if !self.yes {
+            confirm(&format!(
+                "Remove deal {} permanently, with its history and notes?",
+                safe(&self.id)
+            ))?;
+        }
+        let path = format!(
+            "/admin/v1/deals/{}{}",
+            encoded(&self.id),
+            query(&[("workspace", self.workspace)])
+        );
+        let answer = client.delete(&path).await?;
+        client.print(&answer, |_: &DealRemoved| {
+            say(&format!(
+                "Removed deal {}. Its contact and its lead's dedupe key stay.",
+                safe(&self.id)
+            ));
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,595 @@
+//! `leadhost plugin shadow` and `leadhost plugin rollout`: a stored version beside the active one,
+//! on live deliveries.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::{explain, read_unstored, stored, verify};
+use crate::admin_api::plugins::DeployedPlugin;
+use crate::admin_api::rollouts::{
+    RolloutChange, RolloutChangeRequest, RolloutConnection, RolloutRequest, RolloutView,
+};
+use crate::cli::client::{Client, ServiceAddress, encoded};
+use crate::cli::command::ServiceFlags;
+use crate::cli::failure::Failure;
+use crate::cli::output::{count, say};
+use crate::cli::progress::Progress;
+use crate::cli::table::{list, optional, safe, seconds, table};
+use crate::domain::rollout::{RolloutMode, Stage};
+use crate::domain::time;
+
+#[derive(Args)]
+pub struct Shadow {
+    /// A component file, which is stored, or NAME@DIGEST of a stored one; its first 8 or more characters are enough
+    what: String,
+    /// How long to compare, such as 30m, 1h or 2d [default: 1h]
+    #[arg(long = "for", value_name = "TIME", value_parser = span)]
+    lasts: Option<Duration>,
+    /// Percentage of the deliveries to compare [default: 100]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
+    percent: Option<u8>,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Shadow {
+    /// Starts a shadow: both versions convert deliveries after they were answered.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the file cannot be read, or if no admin key is found, or the
+    /// service cannot be reached or refuses the request.
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let progress = Progress::start("loading the version on every host");
+        let version = version(&client, &self.what).await?;
+        let request = RolloutRequest {
+            digest: version.digest.clone(),
+            mode: RolloutMode::Shadow,
+            steps: self.percent.map(|percent| vec![percent]),
+            every_seconds: self.lasts.map(|lasts| lasts.as_secs()),
+            probation_seconds: None,
+            guards: None,
+            accept: Vec::new(),
+        };
+        begin(&client, &version, &request, progress).await
+    }
+}
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Rollout {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// The plugin whose last rollout is shown
+    #[arg(required = true)]
+    name: Option<String>,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Give a version a growing part of the live deliveries, and activate it at the end
+    Start(Start),
+    /// Stay in the current step; the guards stay on
+    Pause(Change),
+    /// Go on after a pause
+    Resume(Change),
+    /// Activate the version now
+    Promote(Change),
+    /// End it; the stable version stays or becomes active again
+    Abort(Change),
+}
+
+impl Rollout {
+    /// Runs the subcommand, or shows the last rollout of the plugin without one.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the subcommand, or if the plugin never had a rollout, no admin key is found,
+    /// or the service cannot be reached or refuses the request.
+    pub async fn run(self) -> Result<(), Failure> {
+        match self.verb {
+            None => {
+                let client = self.service.client()?;
+                let path = path(self.name.as_deref().unwrap_or_default());
+                let rollout = client.get(&path).await?;
+                client.print(&rollout, |rollout| show(rollout, client.flags()));
+                Ok(())
+            }
+            Some(Verb::Start(command)) => command.run().await,
+            Some(Verb::Pause(command)) => command.run(RolloutChange::Pause).await,
+            Some(Verb::Resume(command)) => command.run(RolloutChange::Resume).await,
+            Some(Verb::Promote(command)) => command.run(RolloutChange::Promote).await,
+            Some(Verb::Abort(command)) => command.run(RolloutChange::Abort).await,
+        }
+    }
+}
+
+#[derive(Args)]
+struct Start {
+    /// A component file, which is stored, or NAME@DIGEST of a stored one; its first 8 or more characters are enough
+    what: String,
+    /// The part of the deliveries that it gets in each step, in percent [default: 1,10,50,100]
+    #[arg(
+        long,
+        value_name = "PERCENT,…",
+        value_delimiter = ',',
+        value_parser = clap::value_parser!(u8).range(1..=100)
+    )]
+    steps: Vec<u8>,
+    /// How long each step lasts, such as 90s, 5m or 1h [default: 5m]
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    every: Option<Duration>,
+    /// How long the guards stay on after the activation; 0s: not at all [default: 1h]
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    probation: Option<Duration>,
+    /// Never roll back automatically; the stable version still stands by if this one fails
+    #[arg(long)]
+    no_guards: bool,
+    /// What to accept, as `plugin activate` does; may be repeated
+    #[arg(long, value_name = "WHAT")]
+    accept: Vec<String>,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Start {
+    /// Starts a canary with a version that is tried and compared as for an activation.
+    async fn run(self) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let progress =
+            Progress::start("comparing with the active version, and loading it on every host");
+        let version = version(&client, &self.what).await?;
+        let request = RolloutRequest {
+            digest: version.digest.clone(),
+            mode: RolloutMode::Canary,
+            steps: (!self.steps.is_empty()).then_some(self.steps),
+            every_seconds: self.every.map(|every| every.as_secs()),
+            probation_seconds: self.probation.map(|probation| probation.as_secs()),
+            guards: self.no_guards.then_some(false),
+            accept: self.accept,
+        };
+        begin(&client, &version, &request, progress).await
+    }
+}
+
+/// The version of a rollout.
+struct Version {
+    name: String,
+    digest: String,
+    /// It came as a file, and was stored for the rollout.
+    is_new: bool,
+}
+
+/// Returns a version: a stored one as it is given, or that of a file after it was stored without
+/// being activated.
+async fn version(client: &Client, what: &str) -> Result<Version, Failure> {
+    if let Some((name, digest)) = stored(what) {
+        return Ok(Version {
+            name: name.to_owned(),
+            digest: digest.to_owned(),
+            is_new: false,
+        });
+    }
+    let wasm = read_unstored(what, client)?;
+    let kept = client.post_wasm("/admin/v1/plugins", wasm).await?;
+    let kept: DeployedPlugin = kept.map_err(Failure::from)?.content;
+    Ok(Version {
+        name: kept.name,
+        digest: kept.digest.0,
+        is_new: true,
+    })
+}
+
+async fn begin(
+    client: &Client,
+    version: &Version,
+    request: &RolloutRequest,
+    progress: Progress,
+) -> Result<(), Failure> {
+    let answer = client.try_post(&path(&version.name), request).await?;
+    drop(progress);
+    let rollout = answer.map_err(|refusal| {
+        let failure = explain(refusal, client.json());
+        match version.is_new {
+            true => failure.also(&format!(
+                "the version is stored as {}@{}",
+                version.name,
+                version.digest.get(..12).unwrap_or(&version.digest)
+            )),
+            false => failure,
+        }
+    })?;
+    client.print(&rollout, |rollout: &RolloutView| {
+        if let Some(verification) = &rollout.verification {
+            verify::show(verification);
+            say("");
+        }
+        show(rollout, client.flags());
+    });
+    Ok(())
+}
+
+#[derive(Args)]
+struct Change {
+    /// The plugin's name
+    name: String,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Change {
+    async fn run(self, change: RolloutChange) -> Result<(), Failure> {
+        let client = self.service.client()?;
+        let progress = Progress::start("waiting for every host");
+        let changed = client
+            .patch(&path(&self.name), &RolloutChangeRequest { change })
+            .await;
+        drop(progress);
+        client.print(&changed?, |rollout| show(rollout, client.flags()));
+        Ok(())
+    }
+}
+
+fn path(plugin: &str) -> String {
+    format!("/admin/v1/plugins/{}/rollout", encoded(plugin))
+}
+
+fn span(text: &str) -> Result<Duration, String> {
+    time::parse_span(text).ok_or_else(|| "expected a time such as 90s, 5m, 1h or 2d".to_owned())
+}
+
+fn show(rollout: &RolloutView, flags: &ServiceFlags) {
+    let (candidate, stable) = names(rollout);
+    say(&safe(&format!(
+        "{}: candidate {} ({}), stable {} ({}); {}.",
+        rollout.name,
+        optional(rollout.candidate.version.as_ref()),
+        rollout.candidate.digest.short(),
+        optional(rollout.stable.version.as_ref()),
+        rollout.stable.digest.short(),
+        stage(rollout),
+    )));
+    say(&safe(&format!(
+        "Started by {} at {}.",
+        rollout.started_by,
+        seconds(rollout.started_at)
+    )));
+    if let Some(why) = &rollout.why {
+        let at = seconds(rollout.stage_at);
+        say(&safe(&format!("Ended at {at}: {why}.")));
+    }
+    say(&safe(&format!(
+        "Compared on {}: {} the same; {} with {stable}, {} with {candidate}.",
+        count(rollout.compared, "delivery", "deliveries"),
+        rollout.same,
+        count(rollout.leads, "lead", "leads"),
+        rollout.candidate_leads,
+    )));
+    say(&safe(&format!(
+        "Served by {candidate}: {}. Saved by {stable}: {}. Dropped, not compared: {}.",
+        rollout.served, rollout.saved, rollout.dropped,
+    )));
+    if let (Some(before), Some(after)) = (rollout.stable_us, rollout.candidate_us) {
+        say(&safe(&format!(
+            "Mean time of a conversion: {before} µs with {stable}, {after} µs with {candidate}."
+        )));
+    }
+    let differences = verify::Differences {
+        newly_failing: &rollout.newly_failing,
+        no_longer_failing: &rollout.no_longer_failing,
+        vanished: &rollout.vanished,
+        appeared: &rollout.appeared,
+        items: &rollout.items,
+        fields: &rollout.fields,
+    };
+    differences.show(stable, candidate);
+    show_harmed(&rollout.connections);
+    if !rollout.drift.is_empty() {
+        say("");
+        let drift = rollout.drift.join("; ");
+        say(&safe(&format!("More than the policy allows: {drift}.")));
+    }
+    if rollout.stage.is_open() {
+        say("");
+        let hosts = list(&rollout.hosts);
+        say(&safe(&format!("Hosts that follow: {hosts}")));
+        for behind in &rollout.behind {
+            let (host, reason) = (&behind.host, &behind.reason);
+            say(&safe(&format!("Not yet on {host}: {reason}")));
+        }
+    }
+    let commands = next(rollout);
+    if !commands.is_empty() {
+        say("");
+    }
+    for (what, command) in commands {
+        say(&safe(&format!("{what}: `{}`", flags.command(&command))));
+    }
+}
+
+/// Returns the names of candidate and stable version: the versions that they give themselves, or
+/// their digests if these do not tell them apart.
+fn names(rollout: &RolloutView) -> (&str, &str) {
+    let (candidate, stable) = (&rollout.candidate, &rollout.stable);
+    match (&candidate.version, &stable.version) {
+        (Some(new), Some(old)) if new != old => (new, old),
+        _ => (candidate.digest.short(), stable.digest.short()),
+    }
+}
+
+/// Returns the stage, and how far it is.
+fn stage(rollout: &RolloutView) -> String {
+    let (stage, plan) = (rollout.stage, &rollout.plan);
+    let mut parts = vec![match rollout.paused {
+        true => format!("{stage} (paused)"),
+        false => stage.to_string(),
+    }];
+    if matches!(stage, Stage::Shadow | Stage::Canary) {
+        parts.push(format!("{} %", rollout.percent));
+    }
+    let step = plan.steps.iter().position(|step| *step == rollout.percent);
+    if stage == Stage::Canary
+        && let Some(step) = step
+    {
+        parts.push(format!("step {} of {}", step + 1, plan.steps.len()));
+    }
+    if let Some(left) = left(rollout).filter(|_| !rollout.paused) {
+        parts.push(match left {
+            0 => "its time is over".to_owned(),
+            left => format!("{} left", rounded(left)),
+        });
+    }
+    if !plan.guards && matches!(stage, Stage::Canary | Stage::Probation) {
+        parts.push("without guards".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// Returns the seconds that are left of the stage or step, or `None` if it has no end.
+fn left(rollout: &RolloutView) -> Option<u64> {
+    let lasts = match rollout.stage {
+        Stage::Shadow | Stage::Canary => rollout.plan.every_seconds,
+        Stage::Probation => rollout.plan.probation_seconds,
+        Stage::Done | Stage::RolledBack | Stage::Aborted => return None,
+    };
+    Some(lasts.saturating_sub(rollout.spent_seconds))
+}
+
+/// Returns a time in its largest useful unit, rounded up.
+fn rounded(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds.div_ceil(60)),
+        7_200..172_800 => format!("{} h", seconds.div_ceil(3_600)),
+        _ => format!("{} d", seconds.div_ceil(86_400)),
+    }
+}
+
+/// Prints the connections on which the candidate does harm.
+fn show_harmed(connections: &[RolloutConnection]) {
+    let is_harmed =
+        |one: &&RolloutConnection| one.failing + one.lost + one.vanished + one.appeared > 0;
+    let rows: Vec<Vec<String>> = connections
+        .iter()
+        .filter(is_harmed)
+        .map(|one| {
+            vec![
+                one.connection_id.to_string(),
+                one.compared.to_string(),
+                one.failing.to_string(),
+                one.lost.to_string(),
+                one.vanished.to_string(),
+                one.appeared.to_string(),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        say("");
+        say(&table(
+            &[
+                "CONNECTION",
+                "COMPARED",
+                "FAILING",
+                "FIELDS LOST",
+                "LEADS VANISHED",
+                "LEADS APPEARED",
+            ],
+            &rows,
+        ));
+    }
+}
+
+/// Returns what an operator may want to do next, with the words of the command.
+fn next(rollout: &RolloutView) -> Vec<(&'static str, String)> {
+    let name = &rollout.name;
+    let change = |what, verb: &str| (what, format!("plugin rollout {verb} {name}"));
+    let version = format!("{name}@{}", rollout.candidate.digest.short());
+    // A shadow times no conversion and chooses no version.
+    let was_shadow = rollout.plan.mode == RolloutMode::Shadow;
+    match rollout.stage {
+        Stage::Shadow => vec![change("To end it", "abort")],
+        Stage::Canary if rollout.paused => vec![
+            change("To go on", "resume"),
+            change("To activate the candidate now", "promote"),
+            change("To end it", "abort"),
+        ],
+        Stage::Canary => vec![
+            change("To stay in this step", "pause"),
+            change("To activate the candidate now", "promote"),
+            change("To end it", "abort"),
+        ],
+        Stage::Probation => vec![change("To activate the stable version again", "abort")],
+        Stage::Done if was_shadow => vec![(
+            "To give it a part of the live deliveries",
+            format!("plugin rollout start {version}"),
+        )],
+        Stage::RolledBack => vec![(
+            "To see what it did to the leads that it converted",
+            format!(
+                "plugin impact {version} --since {}",
+                seconds(rollout.started_at)
+            ),
+        )],
+        Stage::Done | Stage::Aborted => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn rollout(changes: Value) -> RolloutView {
+        let none = json!({"count": 0, "examples": []});
+        let mut rollout = json!({
+            "name": "portal",
+            "candidate": {"version": "1.4.0", "digest": "9b0f7a3c5d2e4f61"},
+            "stable": {"version": "1.3.0", "digest": "1c2d3e4f5a6b7c8d"},
+            "stage": "canary",
+            "paused": false,
+            "percent": 10,
+            "plan": {
+                "mode": "canary",
+                "steps": [1, 10, 50, 100],
+                "everySeconds": 300,
+                "probationSeconds": 3_600,
+                "guards": true,
+            },
+            "spentSeconds": 100,
+            "generation": 2,
+            "startedBy": "ana",
+            "startedAt": "2026-03-02T12:15:30.250000Z",
+            "stageAt": "2026-03-02T12:20:31.000000Z",
+            "why": null,
+            "compared": 0,
+            "same": 0,
+            "served": 0,
+            "saved": 0,
+            "dropped": 0,
+            "leads": 0,
+            "candidateLeads": 0,
+            "stableUs": null,
+            "candidateUs": null,
+            "newlyFailing": none,
+            "noLongerFailing": none,
+            "appeared": none,
+            "vanished": none,
+            "items": none,
+            "fields": [],
+            "connections": [],
+            "drift": [],
+            "hosts": ["one"],
+            "behind": [],
+            "verification": null,
+        });
+        for (key, value) in changes.as_object().expect("keys") {
+            rollout[key] = value.clone();
+        }
+        serde_json::from_value(rollout).expect("a rollout")
+    }
+
+    #[test]
+    fn a_stage_is_told_with_its_step_and_the_time_that_is_left() {
+        let check = |changes: Value, expect: &str| assert_eq!(stage(&rollout(changes)), expect);
+        check(json!({}), "canary, 10 %, step 2 of 4, 4 min left");
+        check(
+            json!({"spentSeconds": 301}),
+            "canary, 10 %, step 2 of 4, its time is over",
+        );
+        check(
+            json!({"paused": true}),
+            "canary (paused), 10 %, step 2 of 4",
+        );
+        check(json!({"stage": "shadow"}), "shadow, 10 %, 4 min left");
+        check(json!({"stage": "probation"}), "probation, 59 min left");
+        check(json!({"stage": "rolled-back"}), "rolled-back");
+        let plan = json!({"mode": "canary", "steps": [50], "everySeconds": 400_000, "probationSeconds": 0, "guards": false});
+        check(
+            json!({"percent": 50, "plan": plan}),
+            "canary, 50 %, step 1 of 1, 5 d left, without guards",
+        );
+    }
+
+    #[test]
+    fn versions_with_the_same_number_are_told_by_their_digests() {
+        assert_eq!(names(&rollout(json!({}))), ("1.4.0", "1.3.0"));
+        let digests = ("9b0f7a3c5d2e", "1c2d3e4f5a6b");
+        for version in [json!("1.3.0"), json!(null)] {
+            let candidate = json!({"version": version, "digest": "9b0f7a3c5d2e4f61"});
+            let rollout = rollout(json!({"candidate": candidate}));
+            assert_eq!(names(&rollout), digests);
+        }
+    }
+
+    #[test]
+    fn the_next_command_fits_the_stage() {
+        let check = |changes: Value, expect: &[&str]| {
+            let commands = next(&rollout(changes));
+            let commands: Vec<&str> = commands.iter().map(|(_, one)| one.as_str()).collect();
+            assert_eq!(commands, expect);
+        };
+        let promote = "plugin rollout promote portal";
+        let abort = "plugin rollout abort portal";
+        check(json!({}), &["plugin rollout pause portal", promote, abort]);
+        check(
+            json!({"paused": true}),
+            &["plugin rollout resume portal", promote, abort],
+        );
+        check(json!({"stage": "shadow"}), &[abort]);
+        check(json!({"stage": "probation"}), &[abort]);
+        check(
+            json!({"stage": "rolled-back"}),
+            &["plugin impact portal@9b0f7a3c5d2e --since 2026-03-02T12:15:30Z"],
+        );
+        check(json!({"stage": "done"}), &[]);
+        let plan = json!({"mode": "shadow", "steps": [100], "everySeconds": 60, "probationSeconds": 0, "guards": true});
+        check(
+            json!({"stage": "done", "plan": plan}),
+            &["plugin rollout start portal@9b0f7a3c5d2e"],
+        );
+    }
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        rollout: Rollout,
+    }
+
+    #[test]
+    fn a_name_alone_shows_and_a_verb_has_arguments_of_its_own() {
+        let parse = |words: &[&str]| {
+            let line = [&["rollout"][..], words].concat();
+            Line::try_parse_from(line).map(|line| line.rollout)
+        };
+        let shown = parse(&["portal", "--json"]).expect("a name");
+        assert!(shown.verb.is_none() && shown.name.as_deref() == Some("portal"));
+        let words = "start portal@9b0f7a3c --steps 5,100 --every 90s --probation 0s --no-guards";
+        let words: Vec<&str> = words.split(' ').collect();
+        let Some(Verb::Start(start)) = parse(&words).expect("a start").verb else {
+            panic!("another verb");
+        };
+        assert_eq!(start.steps, [5, 100]);
+        assert_eq!(start.every, Some(Duration::from_secs(90)));
+        assert_eq!(start.probation, Some(Duration::ZERO));
+        assert!(start.no_guards);
+        assert!(matches!(
+            parse(&["abort", "portal"]).expect("a verb").verb,
+            Some(Verb::Abort(_))
+        ));
+        for wrong in [
+            &[] as &[&str],
+            &["start"],
+            &["start", "portal@9b0f7a3c", "--steps", "0"],
+            &["start", "portal@9b0f7a3c", "--every", "5"],
+            &["pause", "portal", "now"],
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

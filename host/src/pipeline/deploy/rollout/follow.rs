@@ -1,0 +1,260 @@
+//! Keeps this host in step with the rollouts of the store, and reports what it has seen.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
+
+use super::{LOOK, REST, sampling};
+use crate::domain::plugin::Digest;
+use crate::domain::rollout::{Rollout, RolloutReport};
+use crate::pipeline::rollout::state::{LiveRollout, Observations, Observed};
+use crate::pipeline::state::Pipeline;
+use crate::pipeline::versions;
+use crate::plugin::Loaded;
+use crate::shutdown::Shutdown;
+use crate::store::StoreError;
+
+/// The wait before a version that failed to load is loaded again.
+const TRY_AGAIN: Duration = Duration::from_secs(30);
+
+/// Follows the rollouts until shutdown.
+pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
+    let mut follower = Follower::default();
+    let mut told = false;
+    while !shutdown.has_begun() {
+        let rest = match Box::pin(follower.step(&pipeline)).await {
+            Ok(any) => {
+                told = false;
+                if any { LOOK } else { REST }
+            }
+            Err(error) => {
+                if !error.is_logged() && !told {
+                    told = true;
+                    tracing::warn!(%error, "rollouts not read");
+                }
+                LOOK
+            }
+        };
+        tokio::select! {
+            () = pipeline.rollouts.look.notified() => {}
+            () = tokio::time::sleep(rest) => {}
+            () = shutdown.begun() => {}
+        }
+    }
+}
+
+#[derive(Default)]
+struct Follower {
+    loads: HashMap<Digest, Load>,
+    /// The last report on each rollout, by its number.
+    reported: HashMap<i64, Reported>,
+}
+
+enum Load {
+    UnderWay(JoinHandle<Result<(), String>>),
+    Failed { reason: String, at: Instant },
+}
+
+#[derive(PartialEq)]
+struct Reported {
+    generation: i64,
+    error: Option<String>,
+    seen: Observations,
+}
+
+impl Follower {
+    /// Returns whether a rollout is open.
+    async fn step(&mut self, pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
+        let rollouts = pipeline.core.store.rollouts().await?;
+        for rollout in &rollouts {
+            let metrics = &pipeline.core.metrics.plugins;
+            metrics.stage(&rollout.name, rollout.stage);
+        }
+        let (open, ended): (Vec<Rollout>, Vec<Rollout>) = rollouts
+            .into_iter()
+            .partition(|rollout| rollout.stage.is_open());
+        let activations = match pipeline.rollouts.all().is_empty() {
+            true => Vec::new(),
+            false => pipeline.core.store.activations().await?,
+        };
+        // One that cannot be followed does not hold the others.
+        let mut failed = None;
+        for live in pipeline.rollouts.all() {
+            let is_open = open.iter().any(|one| one.number == live.rollout.number);
+            if !is_open {
+                let generation = ended
+                    .iter()
+                    .find(|one| one.number == live.rollout.number)
+                    .map_or(live.rollout.generation, |one| one.generation);
+                pipeline.rollouts.leave(&live.rollout.name);
+                let candidate = &live.rollout.candidate;
+                let is_needed = activations.iter().any(|one| {
+                    one.digest == *candidate || one.previous.as_ref() == Some(candidate)
+                });
+                // What it has begun loads it again.
+                if !is_needed {
+                    pipeline.core.plugins.retire(candidate);
+                }
+                let seen = live.observed.so_far();
+                let report = self.report(pipeline, &live.rollout, generation, None, seen);
+                failed = report.await.err().or(failed);
+            }
+        }
+        for rollout in &open {
+            failed = self.follow(pipeline, rollout).await.err().or(failed);
+        }
+        self.loads.retain(|digest, _| {
+            open.iter()
+                .any(|one| one.candidate == *digest || one.stable == *digest)
+        });
+        self.reported
+            .retain(|number, _| open.iter().any(|one| one.number == *number));
+        failed.map_or(Ok(!open.is_empty()), Err)
+    }
+
+    async fn follow(
+        &mut self,
+        pipeline: &Arc<Pipeline>,
+        rollout: &Rollout,
+    ) -> Result<(), StoreError> {
+        let live = pipeline.rollouts.of(&rollout.name);
+        let live = live.filter(|live| live.rollout.number == rollout.number);
+        if let Some(live) = &live
+            && live.rollout.generation == rollout.generation
+        {
+            let seen = live.observed.so_far();
+            return self
+                .report(pipeline, rollout, rollout.generation, None, seen)
+                .await;
+        }
+        let candidate = self.loaded(pipeline, &rollout.candidate);
+        let stable = self.loaded(pipeline, &rollout.stable);
+        let (candidate, stable) = match (candidate, stable) {
+            (Ok(Some(candidate)), Ok(Some(stable))) => (candidate, stable),
+            (Err(reason), _) | (_, Err(reason)) => {
+                let seen = live.map(|live| live.observed.so_far()).unwrap_or_default();
+                return self
+                    .report(pipeline, rollout, rollout.generation, Some(reason), seen)
+                    .await;
+            }
+            // They are being loaded.
+            _ => return Ok(()),
+        };
+        let observed = match live {
+            Some(live) => Arc::clone(&live.observed),
+            None => {
+                let (observed, waiting) = Observed::new();
+                tokio::spawn(sampling::run(
+                    Arc::downgrade(pipeline),
+                    rollout.name.clone(),
+                    rollout.number,
+                    waiting,
+                ));
+                Arc::new(observed)
+            }
+        };
+        let seen = observed.so_far();
+        pipeline.rollouts.follow(Arc::new(LiveRollout {
+            rollout: rollout.clone(),
+            candidate,
+            stable,
+            observed,
+        }));
+        tracing::info!(plugin = %rollout.name, candidate = rollout.candidate.short(), stage = rollout.stage.as_str(), percent = rollout.percent(), generation = rollout.generation, "rollout followed");
+        self.report(pipeline, rollout, rollout.generation, None, seen)
+            .await
+    }
+
+    /// Returns a version if it is loaded; otherwise it is loaded in the background.
+    fn loaded(
+        &mut self,
+        pipeline: &Arc<Pipeline>,
+        digest: &Digest,
+    ) -> Result<Option<Arc<Loaded>>, String> {
+        if let Some(loaded) = pipeline.core.plugins.by_digest(digest) {
+            self.loads.remove(digest);
+            return Ok(Some(loaded));
+        }
+        match self.loads.remove(digest) {
+            Some(Load::UnderWay(load)) if !load.is_finished() => {
+                self.loads.insert(digest.clone(), Load::UnderWay(load));
+                Ok(None)
+            }
+            Some(Load::UnderWay(load)) => {
+                let reason = match futures_util::FutureExt::now_or_never(load) {
+                    Some(Ok(Err(reason))) => reason,
+                    _ => "it could not be loaded".to_owned(),
+                };
+                tracing::error!(
+                    digest = digest.short(),
+                    reason,
+                    "version of a rollout failed to load, the rollout waits"
+                );
+                let failed = Load::Failed {
+                    reason: reason.clone(),
+                    at: Instant::now(),
+                };
+                self.loads.insert(digest.clone(), failed);
+                Err(reason)
+            }
+            Some(Load::Failed { reason, at }) if at.elapsed() < TRY_AGAIN => {
+                let failed = Load::Failed {
+                    reason: reason.clone(),
+                    at,
+                };
+                self.loads.insert(digest.clone(), failed);
+                Err(reason)
+            }
+            _ => {
+                let (own, wanted) = (Arc::clone(pipeline), digest.clone());
+                let load = tokio::spawn(async move {
+                    let loaded = versions::loaded(&own, &wanted).await;
+                    own.rollouts.look.notify_one();
+                    match loaded {
+                        Ok(Some(_)) => Ok(()),
+                        Ok(None) => Err("it is not in the store".to_owned()),
+                        Err(error) => Err(error.to_string()),
+                    }
+                });
+                self.loads.insert(digest.clone(), Load::UnderWay(load));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Stores what this host has seen, if it is more than in its last report.
+    async fn report(
+        &mut self,
+        pipeline: &Pipeline,
+        rollout: &Rollout,
+        generation: i64,
+        error: Option<String>,
+        seen: Observations,
+    ) -> Result<(), StoreError> {
+        let report = Reported {
+            generation,
+            error,
+            seen,
+        };
+        if self.reported.get(&rollout.number) == Some(&report) {
+            return Ok(());
+        }
+        let row = RolloutReport {
+            name: rollout.name.clone(),
+            number: rollout.number,
+            host: pipeline.fleet.host(),
+            host_name: pipeline.fleet.name().to_owned(),
+            generation,
+            error: report.error.clone(),
+            at: pipeline.core.clock.now(),
+            seen: serde_json::to_value(&report.seen).map_err(|error| StoreError::Inconsistent {
+                what: format!("what was seen of a rollout cannot be written: {error}"),
+            })?,
+        };
+        pipeline.core.store.report_rollout(&row).await?;
+        self.reported.insert(rollout.number, report);
+        Ok(())
+    }
+}

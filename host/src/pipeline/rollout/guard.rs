@@ -1,0 +1,143 @@
+//! The guards of a rollout: when a candidate harms more deliveries than chance explains.
+//!
+//! Both versions convert the same deliveries, so each comparison is harmful or not, and what the
+//! source changes harms neither. A sequential probability ratio test adds up the evidence: that
+//! the share of harmful deliveries is ten times the allowed one (H1) against the allowed one (H0,
+//! at least one per thousand). It may be looked at after each comparison and needs no fixed sample:
+//! by Ville's inequality the chance that a candidate within the allowed share ever trips a guard,
+//! counted from one beginning, is at most [`FALSE_ALARMS`]. Three harmful deliveries among the
+//! first 79 trip; a share of two per cent trips after some 170, one of one per cent after some 440.
+//! Counts from later beginnings need more evidence, because each beginning is a chance of its own.
+
+use crate::config;
+use crate::pipeline::verify::compare::Counts;
+
+/// The greatest chance that a good candidate trips a guard, counted from the start.
+const FALSE_ALARMS: f64 = 0.002;
+
+/// The same, counted from one of the last looks.
+const FALSE_ALARMS_RECENTLY: f64 = 0.000_01;
+
+/// The least share that is allowed: without it a single harmful delivery would prove anything.
+const LEAST_SHARE: f64 = 0.001;
+
+/// How many times the allowed share a candidate is tested for.
+const TIMES: f64 = 10.0;
+
+/// The greatest share that a candidate is tested for.
+const GREATEST_SHARE: f64 = 0.9;
+
+/// Returns whether a guard trips by what was counted since the start.
+pub fn trips(counts: &Counts, policy: &config::Verify) -> bool {
+    exceeds(counts, policy, FALSE_ALARMS)
+}
+
+/// Returns whether a guard trips by what was counted since one of the last looks, so that what a
+/// version did well before does not excuse what it does now.
+pub fn trips_recently(counts: &Counts, policy: &config::Verify) -> bool {
+    exceeds(counts, policy, FALSE_ALARMS_RECENTLY)
+}
+
+fn exceeds(counts: &Counts, policy: &config::Verify, false_alarms: f64) -> bool {
+    [
+        (counts.failing, policy.failing_per_mille),
+        (counts.lost, policy.lost_per_mille),
+        (counts.vanished, policy.leads_per_mille),
+        (counts.appeared, policy.leads_per_mille),
+    ]
+    .into_iter()
+    .any(|(harmful, allowed)| evidence(harmful, counts.compared, allowed) >= -false_alarms.ln())
+}
+
+/// Returns the logarithm of the likelihood ratio of H1 to H0.
+fn evidence(harmful: u64, of: u64, allowed_per_mille: u64) -> f64 {
+    let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    let (harmful, of) = (number(harmful), number(of.max(harmful)));
+    let allowed = (number(allowed_per_mille) / 1_000.0).max(LEAST_SHARE);
+    let tested = (allowed * TIMES).min(GREATEST_SHARE);
+    if tested <= allowed {
+        return 0.0;
+    }
+    harmful * (tested / allowed).ln() + (of - harmful) * ((1.0 - tested) / (1.0 - allowed)).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STRICT: config::Verify = config::Verify {
+        deliveries: 1_000,
+        seconds: 30,
+        failing_per_mille: 0,
+        lost_per_mille: 0,
+        leads_per_mille: 0,
+    };
+
+    fn lost(lost: u64, compared: u64) -> Counts {
+        Counts {
+            compared,
+            lost,
+            ..Counts::default()
+        }
+    }
+
+    #[test]
+    fn a_few_harmful_comparisons_among_the_first_trip_and_one_does_not() {
+        assert!(trips(&lost(3, 3), &STRICT));
+        assert!(trips(&lost(3, 79), &STRICT));
+        assert!(!trips_recently(&lost(4, 4), &STRICT));
+        assert!(trips_recently(&lost(6, 60), &STRICT));
+        assert!(!trips(&lost(1, 1), &STRICT));
+        assert!(!trips(&lost(2, 10), &STRICT));
+        assert!(!trips(&lost(3, 200), &STRICT));
+        assert!(!trips(&Counts::default(), &STRICT));
+    }
+
+    #[test]
+    fn a_share_of_one_or_two_per_cent_trips_after_some_hundred() {
+        assert!(trips(&lost(4, 170), &STRICT));
+        assert!(trips(&lost(5, 450), &STRICT));
+        assert!(!trips(&lost(1, 10_000), &STRICT));
+    }
+
+    #[test]
+    fn each_kind_of_harm_trips_and_an_allowed_share_does_not() {
+        let of = |counts: Counts| Counts {
+            compared: 100,
+            ..counts
+        };
+        let none = Counts::default();
+        for harmful in [
+            Counts {
+                failing: 20,
+                ..none
+            },
+            Counts { lost: 20, ..none },
+            Counts {
+                vanished: 20,
+                ..none
+            },
+            Counts {
+                appeared: 20,
+                ..none
+            },
+        ] {
+            assert!(trips(&of(harmful), &STRICT), "{harmful:?}");
+        }
+        let lenient = config::Verify {
+            lost_per_mille: 50,
+            ..STRICT
+        };
+        assert!(!trips(&lost(5, 100), &lenient));
+        assert!(trips(&lost(40, 100), &lenient));
+    }
+
+    #[test]
+    fn a_policy_that_allows_everything_never_trips() {
+        let all = config::Verify {
+            lost_per_mille: 1_000,
+            ..STRICT
+        };
+        assert!(!trips(&lost(100, 100), &all));
+    }
+}

@@ -1,0 +1,695 @@
+//! What the deliveries of a connection look like, and whether that has changed: the paths of their
+//! bodies with the types, and the fields of the leads that were made of them. No IO, no clock.
+//! Values are never kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::mem;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::connection::SourceChange;
+use crate::domain::text;
+use crate::domain::time::Micros;
+use crate::limits;
+
+/// Deliveries of the baseline before anything is told.
+const BASELINE: u32 = 200;
+
+/// Deliveries past which the counts of the baseline are halved, so that it follows slow changes.
+const BASELINE_MOST: u32 = 2_000;
+
+/// Deliveries of half a window. A window is looked at when a half is full.
+const HALF: u32 = 25;
+
+/// The percentage of deliveries from which a path is usual.
+const USUAL: u64 = 90;
+
+/// The percentage points by which the share of a field has to fall.
+const FALL: u64 = 30;
+
+/// Deliveries in a new form after which it is the usual one.
+const ADOPTED: u32 = 1_000;
+
+/// Differences that a change names.
+const TOLD: usize = 3;
+
+/// Differences that are remembered, so that each is told once.
+const REMEMBERED: usize = 50;
+
+const KINDS: [&str; ANY] = ["string", "number", "bool", "null", "object", "array"];
+const STRING: usize = 0;
+const NUMBER: usize = 1;
+const BOOL: usize = 2;
+const NULL: usize = 3;
+const OBJECT: usize = 4;
+const ARRAY: usize = 5;
+/// Of any type.
+const ANY: usize = 6;
+
+/// In how many deliveries a path had each type, and any.
+type Kinds = [u32; ANY + 1];
+
+pub type Paths = BTreeMap<String, Kinds>;
+
+/// The watched shares: the first one of deliveries, the others of leads.
+const FIELDS: [&str; 6] = [
+    "deliveries with a lead",
+    "leads with a name",
+    "leads with a phone",
+    "leads with an e-mail address",
+    "leads with an external id",
+    "leads with a listing",
+];
+
+/// The leads of one delivery.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Leads {
+    leads: u32,
+    with: [u32; 6],
+}
+
+impl Leads {
+    /// Adds a lead: whether it has a name, a phone, an e-mail address, an external id, a listing.
+    pub fn add(&mut self, has: [bool; 5]) {
+        self.leads += 1;
+        for (count, has) in self.with[1..].iter_mut().zip(has) {
+            *count += u32::from(has);
+        }
+        self.add_unknown();
+    }
+
+    /// Adds a lead whose fields are not known yet.
+    pub fn add_unknown(&mut self) {
+        self.with[0] = 1;
+    }
+}
+
+/// What some deliveries looked like.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Counts {
+    deliveries: u32,
+    /// Those whose body was read.
+    read: u32,
+    /// Those that a version converted.
+    converted: u32,
+    leads: u32,
+    /// One count for each of `FIELDS`.
+    with: [u32; 6],
+    /// The version that converted the last one.
+    version: String,
+    paths: Paths,
+}
+
+impl Counts {
+    /// Returns those of one delivery: of its body if it was read, of its leads if it was converted.
+    pub fn of_one(version: &str, paths: Option<Paths>, leads: Option<Leads>) -> Self {
+        let Leads { leads: count, with } = leads.unwrap_or_default();
+        Self {
+            deliveries: 1,
+            read: u32::from(paths.is_some()),
+            converted: u32::from(leads.is_some()),
+            leads: count,
+            with,
+            version: leads.map(|_| version.to_owned()).unwrap_or_default(),
+            paths: paths.unwrap_or_default(),
+        }
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.deliveries == 0
+    }
+
+    /// Adds those of other deliveries. Paths past the bound are left out.
+    pub fn add(&mut self, other: &Self) {
+        self.deliveries += other.deliveries;
+        self.read += other.read;
+        self.converted += other.converted;
+        self.leads += other.leads;
+        for (own, other) in self.with.iter_mut().zip(other.with) {
+            *own += other;
+        }
+        if !other.version.is_empty() {
+            self.version.clone_from(&other.version);
+        }
+        for (path, kinds) in &other.paths {
+            if self.is_full() && !self.paths.contains_key(path) {
+                continue;
+            }
+            let own = self.paths.entry(path.clone()).or_default();
+            for (own, other) in own.iter_mut().zip(kinds) {
+                *own += other;
+            }
+        }
+    }
+
+    fn halve(&mut self) {
+        for count in [
+            &mut self.deliveries,
+            &mut self.read,
+            &mut self.converted,
+            &mut self.leads,
+        ] {
+            *count /= 2;
+        }
+        self.with = self.with.map(|count| count / 2);
+        self.paths.retain(|_, kinds| {
+            *kinds = kinds.map(|count| count / 2);
+            kinds[ANY] > 0
+        });
+    }
+
+    /// Returns whether paths may be missing.
+    fn is_full(&self) -> bool {
+        self.paths.len() >= limits::SKETCH_PATHS
+    }
+
+    fn kinds(&self, path: &str) -> Kinds {
+        self.paths.get(path).copied().unwrap_or_default()
+    }
+
+    /// Returns what the share of a field is a share of.
+    fn whole(&self, field: usize) -> u32 {
+        match field {
+            0 => self.converted,
+            _ => self.leads,
+        }
+    }
+
+    /// Returns the share of a field in percent.
+    fn share(&self, field: usize) -> Option<u64> {
+        percent(self.with[field], self.whole(field))
+    }
+}
+
+fn percent(part: u32, whole: u32) -> Option<u64> {
+    let (part, whole) = (u64::from(part), u64::from(whole));
+    (whole > 0).then(|| (part * 100 + whole / 2) / whole)
+}
+
+fn is_usual(count: u32, of: u32) -> bool {
+    of > 0 && u64::from(count) * 100 >= u64::from(of) * USUAL
+}
+
+fn written(percent: Option<u64>) -> String {
+    format!("{} %", percent.unwrap_or_default())
+}
+
+/// The sketch of a connection's deliveries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Sketch {
+    /// What is usual.
+    baseline: Counts,
+    /// The last deliveries, the oldest first. The last two are the window. What has just left it
+    /// waits until the next look: if there is a change by then, it may be of both forms.
+    halves: [Counts; 3],
+    /// The deliveries since the change.
+    since: Counts,
+    change: Option<SourceChange>,
+    /// The differences that the change has told.
+    known: BTreeSet<String>,
+}
+
+/// A difference between the baseline and the window.
+struct Difference {
+    subject: String,
+    /// `None` for a field of leads.
+    path: Option<String>,
+    before: String,
+    after: String,
+}
+
+impl Sketch {
+    /// Returns the change, until the deliveries are as usual again or the new form is the usual one.
+    pub fn change(&self) -> Option<&SourceChange> {
+        self.change.as_ref()
+    }
+
+    /// Adds deliveries. Returns whether they show a difference that was not told before.
+    pub fn add(&mut self, new: &Counts, at: Micros) -> bool {
+        self.halves[2].add(new);
+        self.halves[2].deliveries >= HALF && self.look(at)
+    }
+
+    /// Compares the window with the baseline, and begins a new half.
+    fn look(&mut self, at: Micros) -> bool {
+        let differences = self.differences();
+        let was_changed = self.change.is_some();
+        let mut is_new = false;
+        for difference in &differences {
+            if self.known.len() >= REMEMBERED {
+                break;
+            }
+            is_new |= self.known.insert(difference.subject.clone());
+        }
+        if differences.is_empty() {
+            self.end_change();
+        } else if is_new {
+            self.change = Some(self.told(&differences, at));
+        }
+        let [held, older, newer] = mem::take(&mut self.halves);
+        match (was_changed, self.change.is_some()) {
+            (false, false) => {
+                self.baseline.add(&held);
+                if self.baseline.deliveries > BASELINE_MOST {
+                    self.baseline.halve();
+                }
+            }
+            (false, true) => {}
+            (true, true) => {
+                self.since.add(&held);
+                if self.since.deliveries >= ADOPTED {
+                    self.baseline = mem::take(&mut self.since);
+                    self.end_change();
+                }
+            }
+            // The window is of both forms: another one begins.
+            (true, false) => return is_new,
+        }
+        self.halves = [older, newer, Counts::default()];
+        is_new
+    }
+
+    fn end_change(&mut self) {
+        self.change = None;
+        self.known.clear();
+        self.since = Counts::default();
+    }
+
+    /// Returns the differences of leads, then those of bodies.
+    fn differences(&self) -> Vec<Difference> {
+        let [_, older, newer] = &self.halves;
+        let base = &self.baseline;
+        let mut window = older.clone();
+        window.add(newer);
+        let mut differences = Vec::new();
+        if base.deliveries < BASELINE || window.deliveries < 2 * HALF {
+            return differences;
+        }
+        for (field, subject) in FIELDS.iter().enumerate() {
+            let Some(before) = base.share(field) else {
+                continue;
+            };
+            let is_enough = base.whole(field) >= BASELINE / 2 && window.whole(field) >= HALF;
+            // In both halves, so that the change is complete when it is told.
+            let has_fallen = |counts: &Counts| {
+                let share = counts.share(field);
+                share.is_none_or(|share| share + FALL <= before)
+            };
+            if is_enough && [older, newer, &window].into_iter().all(has_fallen) {
+                differences.push(Difference {
+                    subject: (*subject).to_owned(),
+                    path: None,
+                    before: written(Some(before)),
+                    after: written(window.share(field)),
+                });
+            }
+        }
+        if base.read >= BASELINE / 2 && window.read >= HALF {
+            differences_of_paths(base, &window, &mut differences);
+        }
+        differences
+    }
+
+    fn told(&self, differences: &[Difference], at: Micros) -> SourceChange {
+        let version = &self.halves[2].version;
+        let is_same = version.is_empty() || *version == self.baseline.version;
+        let by = if is_same || differences.iter().any(|one| one.path.is_some()) {
+            "the source changed".to_owned()
+        } else {
+            format!("new in {version}")
+        };
+        let first = &differences[..differences.len().min(TOLD)];
+        let list =
+            |of: fn(&Difference) -> &str| first.iter().map(of).collect::<Vec<_>>().join(", ");
+        let more = match differences.len() - first.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        SourceChange {
+            what: format!("{}{more}: {by}", list(|one| one.subject.as_str())),
+            before: list(|one| one.before.as_str()),
+            after: list(|one| one.after.as_str()),
+            since: self.change.as_ref().map_or(at, |change| change.since),
+        }
+    }
+}
+
+/// Adds the paths that came, went, or have another type. Of an object that did, its members are
+/// left out.
+fn differences_of_paths(base: &Counts, window: &Counts, differences: &mut Vec<Difference>) {
+    let paths: BTreeSet<&String> = base.paths.keys().chain(window.paths.keys()).collect();
+    for path in paths {
+        let (was, is) = (base.kinds(path), window.kinds(path));
+        let differs = |kind: usize| {
+            let gone = is_usual(was[kind], base.read) && is[kind] == 0;
+            gone || (was[kind] == 0 && is_usual(is[kind], window.read))
+        };
+        let (before, after) = if differs(ANY) {
+            // A path that had no room looks like one that was not there.
+            let without = if is[ANY] == 0 { window } else { base };
+            if without.is_full() {
+                continue;
+            }
+            let share = |counts: &Counts, kinds: &Kinds| written(percent(kinds[ANY], counts.read));
+            (share(base, &was), share(window, &is))
+        } else if (0..ANY).any(differs) {
+            (most(&was), most(&is))
+        } else {
+            continue;
+        };
+        let is_inside = |outer: &str| {
+            let rest = path.strip_prefix(outer);
+            rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+        };
+        let mut outer = differences.iter().filter_map(|one| one.path.as_deref());
+        if !outer.any(is_inside) {
+            differences.push(Difference {
+                subject: format!("path {path}"),
+                path: Some(path.clone()),
+                before,
+                after,
+            });
+        }
+    }
+}
+
+/// Returns the most frequent type.
+fn most(kinds: &Kinds) -> String {
+    let most = (0..ANY).max_by_key(|kind| kinds[*kind]);
+    KINDS[most.unwrap_or_default()].to_owned()
+}
+
+/// Returns the paths of a body: of JSON, or the names of a form's fields. Any other body has none.
+pub fn paths(body: &[u8], is_form: bool) -> Paths {
+    let mut walk = Walk {
+        paths: Paths::new(),
+        path: String::new(),
+        depth: 0,
+        left: limits::SKETCH_VALUES,
+    };
+    if is_form {
+        for (name, _) in form_urlencoded::parse(body).take(limits::SKETCH_VALUES) {
+            walk.path.clear();
+            walk.path.push_str(step(&name));
+            walk.note(STRING);
+        }
+        return walk.paths;
+    }
+    let mut json = serde_json::Deserializer::from_slice(body);
+    match Node(&mut walk).deserialize(&mut json) {
+        Ok(()) => walk.paths,
+        Err(_) => Paths::new(),
+    }
+}
+
+/// Returns the name of a key in a path. Keys that are values themselves, such as ids and
+/// addresses, are one path.
+fn step(key: &str) -> &str {
+    let digits = key.chars().filter(char::is_ascii_digit).count();
+    let is_value = digits >= 6 || key.contains('@') || key.contains(text::is_active);
+    if is_value { "*" } else { key }
+}
+
+/// A walk through a body as it is parsed, without building its values.
+struct Walk {
+    paths: Paths,
+    path: String,
+    depth: usize,
+    /// Values that are still looked at.
+    left: usize,
+}
+
+impl Walk {
+    fn note(&mut self, kind: usize) {
+        self.left = self.left.saturating_sub(1);
+        let is_known = self.paths.contains_key(&self.path);
+        let has_room = is_known || self.paths.len() < limits::SKETCH_PATHS;
+        if self.path.is_empty() || self.is_long() || !has_room {
+            return;
+        }
+        let kinds = self.paths.entry(self.path.clone()).or_default();
+        kinds[kind] = 1;
+        kinds[ANY] = 1;
+    }
+
+    fn is_long(&self) -> bool {
+        self.path.chars().count() > limits::SKETCH_PATH_CHARACTERS
+    }
+
+    fn enters(&self) -> bool {
+        self.depth < limits::SKETCH_DEPTH && self.left > 0 && !self.is_long()
+    }
+}
+
+struct Node<'w>(&'w mut Walk);
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+/// The key of a number that serde_json passes on as it is written.
+const WRITTEN_NUMBER: &str = "$serde_json::private::Number";
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        self.0.note(BOOL);
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        self.0.note(NUMBER);
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        self.0.note(NUMBER);
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        self.0.note(NUMBER);
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        self.0.note(STRING);
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.0.note(NULL);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let walk = self.0;
+        walk.note(ARRAY);
+        let (from, enters) = (walk.path.len(), walk.enters());
+        walk.path.push_str("[]");
+        walk.depth += 1;
+        while enters && walk.left > 0 {
+            if list.next_element_seed(Node(&mut *walk))?.is_none() {
+                break;
+            }
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        walk.depth -= 1;
+        walk.path.truncate(from);
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let walk = self.0;
+        let mut key = map.next_key::<String>()?;
+        if key.as_deref() == Some(WRITTEN_NUMBER) {
+            walk.note(NUMBER);
+            map.next_value::<IgnoredAny>()?;
+            return Ok(());
+        }
+        walk.note(OBJECT);
+        let (from, enters) = (walk.path.len(), walk.enters());
+        walk.depth += 1;
+        while let Some(name) = key {
+            if !enters || walk.left == 0 {
+                map.next_value::<IgnoredAny>()?;
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                break;
+            }
+            if from > 0 {
+                walk.path.push('.');
+            }
+            walk.path.push_str(step(&name));
+            map.next_value_seed(Node(&mut *walk))?;
+            walk.path.truncate(from);
+            key = map.next_key()?;
+        }
+        walk.depth -= 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_json(body: &str) -> Vec<String> {
+        let paths = paths(body.as_bytes(), false);
+        let name = |(path, kinds): (&String, &Kinds)| format!("{path} {}", most(kinds));
+        paths.iter().map(name).collect()
+    }
+
+    #[test]
+    fn paths_are_names_with_types() {
+        let body = r#"{"a": {"b": "x", "c": 1.5}, "d": [{"e": null}, {"f": true}], "": 1}"#;
+        let expect = [
+            "a object",
+            "a.b string",
+            "a.c number",
+            "d array",
+            "d[] object",
+            "d[].e null",
+            "d[].f bool",
+        ];
+        assert_eq!(of_json(body), expect);
+        assert_eq!(of_json("[1]"), ["[] number"]);
+        let form = paths(b"nome=Lia&telefone=1%202&nome=x", true);
+        assert_eq!(form.into_keys().collect::<Vec<_>>(), ["nome", "telefone"]);
+        for other in ["", "<lead/>", "{\"a\": 1", "name=Lia", "17", "\"text\""] {
+            assert!(of_json(other).is_empty(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_a_value_is_not_kept() {
+        let body = r#"{"answers": {"lia@example.com": 1, "5511988880001": 2, "a\u001bb": 3}}"#;
+        assert_eq!(of_json(body), ["answers object", "answers.* number"]);
+    }
+
+    #[test]
+    fn hostile_bodies_are_bounded() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(of_json(&deep).len(), limits::SKETCH_DEPTH);
+        let deep = format!("{}1{}", "{\"a\":".repeat(50), "}".repeat(50));
+        assert_eq!(of_json(&deep).len(), limits::SKETCH_DEPTH);
+        let keys: Vec<_> = (0..20_000).map(|key| format!("\"k{key}\":1")).collect();
+        let wide = of_json(&format!("{{{}}}", keys.join(",")));
+        assert_eq!(wide.len(), limits::SKETCH_PATHS);
+        let huge = format!("{{\"{}\":{{\"a\":1}},\"b\":1}}", "k".repeat(200_000));
+        assert_eq!(of_json(&huge), ["b number"]);
+        let long = format!("[{}{{\"a\":1}}]", "1,".repeat(100_000));
+        assert_eq!(of_json(&long), ["[] number"]);
+        let mut counts = Counts::default();
+        for number in 0..500 {
+            let body = format!("{{\"x{number}\":1}}");
+            counts.add(&Counts::of_one(
+                "1",
+                Some(paths(body.as_bytes(), false)),
+                None,
+            ));
+        }
+        assert_eq!(counts.paths.len(), limits::SKETCH_PATHS);
+    }
+
+    const USUAL_BODY: &str = r#"{"id": "1", "lead": {"phone": "x", "name": "y"}}"#;
+
+    /// Adds deliveries with one lead each. Returns how often there was something to tell.
+    fn add(sketch: &mut Sketch, deliveries: u32, version: &str, body: &str, phone: bool) -> usize {
+        let mut leads = Leads::default();
+        leads.add([true, phone, false, true, false]);
+        let one = Counts::of_one(version, Some(paths(body.as_bytes(), false)), Some(leads));
+        let told = (0..deliveries).filter(|_| sketch.add(&one, Micros(7)));
+        told.count()
+    }
+
+    fn usual() -> Sketch {
+        let mut sketch = Sketch::default();
+        assert_eq!(add(&mut sketch, 225, "1", USUAL_BODY, true), 0);
+        sketch
+    }
+
+    #[track_caller]
+    fn check(sketch: &Sketch, what: &str, before: &str, after: &str) {
+        let expect = SourceChange {
+            what: what.to_owned(),
+            before: before.to_owned(),
+            after: after.to_owned(),
+            since: Micros(7),
+        };
+        assert_eq!(sketch.change(), Some(&expect));
+    }
+
+    #[test]
+    fn a_path_that_is_gone_is_told_once_until_it_is_back() {
+        let mut sketch = usual();
+        let without = r#"{"id": "1", "lead": {"name": "y"}}"#;
+        assert_eq!(add(&mut sketch, 49, "1", without, false), 0);
+        assert_eq!(add(&mut sketch, 1, "1", without, false), 1);
+        let what = "leads with a phone, path lead.phone: the source changed";
+        check(&sketch, what, "100 %, 100 %", "0 %, 0 %");
+        assert_eq!(add(&mut sketch, 100, "1", without, false), 0);
+        check(&sketch, what, "100 %, 100 %", "0 %, 0 %");
+        add(&mut sketch, 50, "1", USUAL_BODY, true);
+        assert_eq!(sketch.change(), None);
+        // The baseline is as it was.
+        assert_eq!(add(&mut sketch, 75, "1", without, false), 1);
+        check(&sketch, what, "100 %, 100 %", "0 %, 0 %");
+    }
+
+    #[test]
+    fn a_new_form_is_usual_after_a_thousand_deliveries() {
+        let mut sketch = usual();
+        let renamed = r#"{"id": 1, "contact": {"phone": "x", "name": "y"}}"#;
+        assert_eq!(add(&mut sketch, 60, "1", renamed, true), 1);
+        let what = "path contact, path id, path lead: the source changed";
+        check(&sketch, what, "0 %, string, 100 %", "100 %, number, 0 %");
+        assert_eq!(add(&mut sketch, 900, "1", renamed, true), 0);
+        assert!(sketch.change().is_some());
+        assert_eq!(add(&mut sketch, 200, "1", renamed, true), 0);
+        assert_eq!(sketch.change(), None);
+    }
+
+    #[test]
+    fn a_version_is_named_if_the_bodies_are_as_before() {
+        let mut sketch = usual();
+        assert_eq!(add(&mut sketch, 75, "2", USUAL_BODY, false), 1);
+        check(&sketch, "leads with a phone: new in 2", "100 %", "0 %");
+        let mut sketch = usual();
+        assert_eq!(add(&mut sketch, 75, "1", USUAL_BODY, false), 1);
+        check(
+            &sketch,
+            "leads with a phone: the source changed",
+            "100 %",
+            "0 %",
+        );
+    }
+
+    #[test]
+    fn few_deliveries_and_rare_paths_are_silent() {
+        let mut sketch = Sketch::default();
+        add(&mut sketch, 150, "1", USUAL_BODY, true);
+        assert_eq!(add(&mut sketch, 60, "1", "{}", false), 0);
+        let mut sketch = usual();
+        for _ in 0..30 {
+            assert_eq!(
+                add(&mut sketch, 3, "1", r#"{"id": "1", "lead": {}}"#, true),
+                0
+            );
+            assert_eq!(add(&mut sketch, 1, "1", USUAL_BODY, true), 0);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The lock file that keeps a second process away from a store or a data folder. The kernel
+//! releases the lock when the process ends.
+
+use std::fmt::Display;
+use std::fs::{File, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::StoreError;
+
+/// Returns the path of the lock file of a database.
+pub fn beside(database: &Path) -> PathBuf {
+    database.with_extension("lock")
+}
+
+/// Returns whether two paths of files that need not exist are the same file.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        match (path.parent().map(Path::canonicalize), path.file_name()) {
+            (Some(Ok(folder)), Some(name)) => folder.join(name),
+            _ => path,
+        }
+    };
+    whole(one) == whole(other)
+}
+
+/// Locks `what` by its lock file for as long as the returned file is open.
+///
+/// # Errors
+///
+/// `Open` if another process has the lock, or the lock file cannot be written.
+pub fn hold(path: &Path, what: impl Display) -> Result<File, StoreError> {
+    let fail = |verb: &str, error: std::io::Error| {
+        StoreError::Open(format!("cannot {verb} {}: {error}", path.display()))
+    };
+    let mut file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(|error| fail("open", error))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            // The holder's id is only informative; that there is a holder is certain.
+            if file.read_to_string(&mut holder).is_err() || holder.trim().is_empty() {
+                holder = "unknown".to_owned();
+            }
+            return Err(StoreError::Open(format!(
+                "{what} is served by another process (id {}): stop that process first, or use another data folder",
+                holder.trim()
+            )));
+        }
+        Err(TryLockError::Error(error)) => return Err(fail("lock", error)),
+    }
+    file.set_len(0)
+        .and_then(|()| file.rewind())
+        .and_then(|()| write!(file, "{}", std::process::id()))
+        .map_err(|error| fail("write", error))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_the_same_file_however_its_folder_is_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("link")).expect("a link");
+        let lock = folder.path().join("leadhost.lock");
+        let check = |other: &str, expect: bool| {
+            assert_eq!(
+                is_same(&lock, &folder.path().join(other)),
+                expect,
+                "{other}"
+            );
+        };
+        check("leadhost.lock", true);
+        check("./leadhost.lock", true);
+        check("link/leadhost.lock", true);
+        check("other.lock", false);
+        check("none/leadhost.lock", false);
+    }
+}

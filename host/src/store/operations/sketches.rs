@@ -1,0 +1,87 @@
+//! Sketches of connections' deliveries. They contain names of fields and nothing about a person.
+
+use std::collections::HashMap;
+
+use crate::domain::connection::{ConnectionSketch, SourceChange};
+use crate::domain::id::ConnectionId;
+use crate::store::StoreError;
+use crate::store::database::Database;
+use crate::store::postgres::Rows;
+use crate::store::row::sketches::{change, sketch};
+use crate::store::sql::{Sql, args, json, sql, steps};
+
+static ONE: Sql = sql("
+select connection_id, generation, sketch, change, updated_at
+from connection_sketches
+where connection_id = :id");
+
+/// Returns the sketch of a connection, or `None` if there is none.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn one(
+    database: &Database,
+    id: ConnectionId,
+) -> Result<Option<ConnectionSketch>, StoreError> {
+    database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| tx.row(&ONE, &args! { id: &id }, |row| sketch(row)).await),
+        )
+        .await
+}
+
+static CHANGES: Sql = sql("
+select connection_id, change
+from connection_sketches
+where change is not null");
+
+/// Returns the changes of the connections that have one.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn changes(
+    database: &Database,
+) -> Result<HashMap<ConnectionId, SourceChange>, StoreError> {
+    let changes = database
+        .read(
+            Rows::Exempt,
+            steps!(|tx| tx.rows(&CHANGES, &[], |row| change(row)).await),
+        )
+        .await?;
+    Ok(changes.into_iter().collect())
+}
+
+static WRITE: Sql = sql("
+insert into connection_sketches (connection_id, generation, sketch, change, updated_at)
+values (:connection_id, :next, :sketch, :change, :updated_at)
+on conflict (connection_id) do update
+set generation = excluded.generation, sketch = excluded.sketch, change = excluded.change,
+  updated_at = excluded.updated_at
+where connection_sketches.generation = :generation");
+
+/// Stores a sketch with the next generation, unless it was written since its generation was read:
+/// then returns false.
+///
+/// # Errors
+///
+/// [`StoreError::Query`] if there is no such connection, and [`StoreError`] if the database fails.
+pub async fn write(database: &Database, sketch: ConnectionSketch) -> Result<bool, StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            let args = args! {
+                connection_id: &sketch.connection,
+                next: sketch.generation + 1,
+                generation: sketch.generation,
+                sketch: json(&sketch.sketch)?,
+                change: sketch.change.as_ref().map(json).transpose()?,
+                updated_at: sketch.at,
+            };
+            Ok(tx.run(&WRITE, &args).await? == 1)
+        }))
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&ONE, &CHANGES, &WRITE];

@@ -1,0 +1,48 @@
+//! Rollouts, and what hosts report about them.
+
+use super::Columns;
+use crate::domain::plugin::Digest;
+use crate::domain::rollout::{Rollout, RolloutReport};
+use crate::store::StoreError;
+
+/// Reads a rollout.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
+pub fn rollout(row: &impl Columns) -> Result<Rollout, StoreError> {
+    Ok(Rollout {
+        name: row.text("name")?,
+        number: row.number("number")?,
+        candidate: Digest(row.text("candidate")?),
+        stable: Digest(row.text("stable")?),
+        stage: row.word("rollouts", "stage", |word| word.parse().ok())?,
+        paused: row.flag("paused")?,
+        step: row.number("step")?,
+        plan: row.json("plan")?,
+        generation: row.number("generation")?,
+        spent_seconds: row.number("spent_seconds")?,
+        started_by: row.text("started_by")?,
+        started_at: row.time("started_at")?,
+        stage_at: row.time("stage_at")?,
+        why: row.text_if("why")?,
+    })
+}
+
+/// Reads the report of a host.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
+pub fn report(row: &impl Columns) -> Result<RolloutReport, StoreError> {
+    Ok(RolloutReport {
+        name: row.text("name")?,
+        number: row.number("number")?,
+        host: row.id("host_id")?,
+        host_name: row.text("host")?,
+        generation: row.number("generation")?,
+        error: row.text_if("error")?,
+        at: row.time("reported_at")?,
+        seen: row.json("seen")?,
+    })
+}

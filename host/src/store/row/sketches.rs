@@ -1,0 +1,30 @@
+//! Sketches of connections' deliveries.
+
+use super::Columns;
+use crate::domain::connection::{ConnectionSketch, SourceChange};
+use crate::domain::id::ConnectionId;
+use crate::store::StoreError;
+
+/// Reads a sketch.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
+pub fn sketch(row: &impl Columns) -> Result<ConnectionSketch, StoreError> {
+    Ok(ConnectionSketch {
+        connection: row.text_id("connection_id")?,
+        generation: row.number("generation")?,
+        sketch: row.json("sketch")?,
+        change: row.json_if("change")?,
+        at: row.time("updated_at")?,
+    })
+}
+
+/// Reads the change of a connection that has one.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
+pub fn change(row: &impl Columns) -> Result<(ConnectionId, SourceChange), StoreError> {
+    Ok((row.text_id("connection_id")?, row.json("change")?))
+}

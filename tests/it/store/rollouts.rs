@@ -1,0 +1,200 @@
+//! Rollouts of versions, and the reports of hosts on them.
+
+use leadhost::domain::id::HostId;
+use leadhost::domain::rollout::{Plan, Rollout, RolloutMode, RolloutReport, Stage};
+use leadhost::limits;
+use serde_json::json;
+
+use super::plugins::plugin;
+use super::world::*;
+
+/// Stores two versions. Returns a rollout of the second one beside the first, to begin.
+async fn new(world: &World) -> Rollout {
+    let (stable, candidate) = (plugin(b"1"), plugin(b"2"));
+    world.store.put_plugin(&stable, b"1").await.unwrap();
+    world.store.put_plugin(&candidate, b"2").await.unwrap();
+    Rollout {
+        name: "form".to_owned(),
+        number: 0,
+        candidate: candidate.digest,
+        stable: stable.digest,
+        stage: Stage::Canary,
+        paused: false,
+        step: 0,
+        plan: Plan {
+            mode: RolloutMode::Canary,
+            steps: vec![1, 50, 100],
+            every_seconds: 300,
+            probation_seconds: 3_600,
+            guards: true,
+        },
+        generation: 0,
+        spent_seconds: 0,
+        started_by: "ana".to_owned(),
+        started_at: world.now(),
+        stage_at: world.now(),
+        why: None,
+    }
+}
+
+async fn begun(world: &World, new: &Rollout) -> Rollout {
+    let (stored, is_new) = world.store.begin_rollout(new).await.unwrap();
+    assert!(is_new, "none is open: {stored:?}");
+    stored
+}
+
+async fn changed(world: &World, to: &Rollout) -> Rollout {
+    let changed = world.store.change_rollout(to).await.unwrap();
+    changed.expect("it is of this generation")
+}
+
+async fn all(world: &World) -> Vec<Rollout> {
+    world.store.rollouts().await.unwrap()
+}
+
+fn report(world: &World, of: &Rollout, host: HostId, name: &str) -> RolloutReport {
+    RolloutReport {
+        name: of.name.clone(),
+        number: of.number,
+        host,
+        host_name: name.to_owned(),
+        generation: of.generation,
+        error: None,
+        at: world.now(),
+        seen: json!({"served": 1}),
+    }
+}
+
+async fn reports(world: &World, of: &Rollout) -> Vec<RolloutReport> {
+    let reports = world.store.rollout_reports(&of.name, of.number).await;
+    reports.unwrap()
+}
+
+pub async fn a_rollout_begins_with_a_number_and_a_generation_and_comes_back_as_it_was(
+    world: &World,
+) {
+    let new = new(world).await;
+    assert!(all(world).await.is_empty());
+    let stored = begun(world, &new).await;
+    assert!(stored.number > 0 && stored.generation > 0, "{stored:?}");
+    let expected = Rollout {
+        number: stored.number,
+        generation: stored.generation,
+        ..new
+    };
+    assert_eq!(stored, expected);
+    assert_eq!(all(world).await, [stored]);
+}
+
+pub async fn a_rollout_is_not_begun_while_one_of_its_name_is_open(world: &World) {
+    let new = new(world).await;
+    let mut open = begun(world, &new).await;
+    for stage in [Stage::Shadow, Stage::Canary, Stage::Probation] {
+        open = changed(world, &open.in_stage(stage, world.now(), None)).await;
+        let second = world.store.begin_rollout(&new).await.unwrap();
+        assert_eq!(second, (open.clone(), false), "{stage:?}");
+    }
+    let name = "other".to_owned();
+    let other = begun(world, &Rollout { name, ..new }).await;
+    assert_ne!(other.number, open.number);
+    assert_eq!(all(world).await, [open, other]);
+}
+
+pub async fn a_rollout_that_begins_after_another_forgets_its_reports(world: &World) {
+    let new = new(world).await;
+    let mut last = begun(world, &new).await;
+    for stage in [Stage::Done, Stage::RolledBack, Stage::Aborted] {
+        let seen = report(world, &last, HostId::new(START), "a");
+        world.store.report_rollout(&seen).await.unwrap();
+        let end = last.in_stage(stage, world.now(), Some("it ended".to_owned()));
+        let ended = changed(world, &end).await;
+        assert_eq!(reports(world, &last).await, [seen], "an end forgets none");
+        let next = begun(world, &new).await;
+        assert!(next.number > last.number, "{next:?}");
+        assert!(next.generation > ended.generation, "{next:?}");
+        assert!(reports(world, &last).await.is_empty());
+        assert_eq!(all(world).await, std::slice::from_ref(&next));
+        last = next;
+    }
+}
+
+pub async fn a_change_comes_back_with_a_new_generation(world: &World) {
+    let first = begun(world, &new(world).await).await;
+    world.advance(1).await;
+    let change = Rollout {
+        stage: Stage::Probation,
+        paused: true,
+        step: 2,
+        spent_seconds: 7,
+        stage_at: world.now(),
+        why: Some("why".to_owned()),
+        ..first.clone()
+    };
+    let stored = changed(world, &change).await;
+    assert!(stored.generation > first.generation, "{stored:?}");
+    let expected = Rollout {
+        generation: stored.generation,
+        ..change
+    };
+    assert_eq!(stored, expected);
+    assert_eq!(all(world).await, [stored]);
+}
+
+pub async fn a_change_of_an_older_generation_changes_nothing(world: &World) {
+    let first = begun(world, &new(world).await).await;
+    let paused = Rollout {
+        paused: true,
+        ..first.clone()
+    };
+    let paused = changed(world, &paused).await;
+    let late = first.in_stage(Stage::Aborted, world.now(), Some("too late".to_owned()));
+    assert_eq!(world.store.change_rollout(&late).await.unwrap(), None);
+    assert_eq!(all(world).await, [paused]);
+}
+
+pub async fn the_seconds_of_a_step_are_recorded_for_its_generation_only(world: &World) {
+    let first = begun(world, &new(world).await).await;
+    let spent = Rollout {
+        spent_seconds: 42,
+        ..first
+    };
+    world.store.spend_rollout(&spent).await.unwrap();
+    assert_eq!(all(world).await, std::slice::from_ref(&spent));
+    let next = spent.in_stage(Stage::Canary, world.now(), None);
+    let next = changed(world, &next).await;
+    world.store.spend_rollout(&spent).await.unwrap();
+    assert_eq!(all(world).await, [next]);
+}
+
+pub async fn reports_are_replaced_by_host_and_listed_by_name(world: &World) {
+    let rollout = begun(world, &new(world).await).await;
+    let (one, two) = (HostId::new(START), HostId::new(START));
+    let first = report(world, &rollout, two, "b");
+    world.store.report_rollout(&first).await.unwrap();
+    let other = report(world, &rollout, one, "a");
+    world.store.report_rollout(&other).await.unwrap();
+    world.advance(1).await;
+    let again = RolloutReport {
+        generation: rollout.generation + 1,
+        error: Some("it is not in the store".to_owned()),
+        at: world.now(),
+        seen: json!({"served": 2, "tally": {"compared": 3}}),
+        ..first
+    };
+    world.store.report_rollout(&again).await.unwrap();
+    assert_eq!(reports(world, &rollout).await, [other, again]);
+}
+
+pub async fn of_many_reports_the_newest_are_kept(world: &World) {
+    let rollout = begun(world, &new(world).await).await;
+    let mut newest = Vec::new();
+    for number in 0..=limits::ROLLOUT_REPORTS {
+        let host = HostId::new(START);
+        let mut one = report(world, &rollout, host, &format!("{number:04}"));
+        one.at = START.plus_seconds(i64::from(number));
+        world.store.report_rollout(&one).await.unwrap();
+        newest.push(one);
+    }
+    newest.remove(0);
+    assert_eq!(reports(world, &rollout).await, newest);
+}

@@ -1,0 +1,42 @@
+//! Sketches of connections' deliveries.
+
+use leadhost::domain::connection::{ConnectionSketch, SourceChange};
+use serde_json::json;
+
+use super::world::*;
+
+pub async fn a_sketch_replaces_only_the_generation_that_was_read(world: &World) {
+    let (store, id) = (&world.store, &world.site);
+    assert_eq!(store.connection_sketch(id).await.unwrap(), None);
+    let first = ConnectionSketch {
+        connection: id.clone(),
+        generation: 0,
+        sketch: json!({"paths": {"a": [1, 2]}}),
+        change: None,
+        at: START,
+    };
+    assert!(store.write_connection_sketch(&first).await.unwrap());
+    assert!(!store.write_connection_sketch(&first).await.unwrap());
+    assert!(store.source_changes().await.unwrap().is_empty());
+    let change = SourceChange {
+        what: "path a: the source changed".to_owned(),
+        before: "98 %".to_owned(),
+        after: "0 %".to_owned(),
+        since: START,
+    };
+    let second = ConnectionSketch {
+        generation: 1,
+        change: Some(change.clone()),
+        ..first
+    };
+    assert!(store.write_connection_sketch(&second).await.unwrap());
+    let stored = store.connection_sketch(id).await.unwrap();
+    let expected = ConnectionSketch {
+        generation: 2,
+        ..second
+    };
+    assert_eq!(stored, Some(expected));
+    let changes = store.source_changes().await.unwrap();
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes.get(id), Some(&change));
+}

@@ -1,0 +1,138 @@
+//! The workspace as its partner and its data client see it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use xtask::double::http::encoded;
+
+use super::client::{Answer, Request};
+use super::portal;
+use crate::failure::Failure;
+
+pub struct Workspace {
+    /// The gateway, which serves the data API too.
+    gateway: String,
+    /// The path to which the portal posts.
+    pub connection: String,
+    pub partner_key: String,
+    workspace_key: String,
+}
+
+/// A lead as it is stored.
+#[derive(Clone)]
+pub struct Lead {
+    /// The portal's id.
+    pub id: String,
+    /// The id of its deal.
+    pub deal: String,
+    pub phone: Option<String>,
+    /// The stamps of the rows of its deal and its contact.
+    pub stamps: [String; 2],
+}
+
+impl Workspace {
+    /// Reads what `leadhost apply` printed.
+    pub fn applied(gateway: &str, printed: &str) -> Result<Self, Failure> {
+        let word = |start: &str| {
+            let mut words = printed.split_whitespace();
+            let found = words.find(|word| word.starts_with(start));
+            found.map(str::to_owned).ok_or_else(|| {
+                Failure::new(format!("`leadhost apply` printed no word with {start}"))
+            })
+        };
+        Ok(Self {
+            gateway: gateway.to_owned(),
+            connection: word("/ingest-lead/")?,
+            partner_key: word("pk_")?,
+            workspace_key: word("mk_")?,
+        })
+    }
+
+    /// Returns the address of a deal.
+    pub fn address(&self, deal: &str) -> String {
+        format!("http://{}/deal/{deal}", self.gateway)
+    }
+
+    /// Reads a deal with the partner's key, or changes it.
+    pub fn deal(&self, deal: &str, change: Option<&Value>) -> Result<Answer, Failure> {
+        let body = change.map(Value::to_string).unwrap_or_default();
+        let mut headers = vec![("x-service-api-key", self.partner_key.clone())];
+        if change.is_some() {
+            headers.push(("Content-Type", "application/json".to_owned()));
+        }
+        let path = format!("/deal/{deal}");
+        let request = Request {
+            address: &self.gateway,
+            method: if change.is_some() { "PATCH" } else { "GET" },
+            path: &path,
+            headers: &headers,
+            body: body.as_bytes(),
+        };
+        request.send()
+    }
+
+    /// Returns all leads of the portal.
+    pub fn leads(&self) -> Result<Vec<Lead>, Failure> {
+        // In this order: the contact of a deal is there when the deal is.
+        let deals = self.rows("deals")?;
+        let contacts = self.rows("contacts")?;
+        let contacts: BTreeMap<&str, &Value> = contacts
+            .iter()
+            .filter_map(|contact| Some((contact["id"].as_str()?, contact)))
+            .collect();
+        deals
+            .iter()
+            .map(|deal| {
+                let person = deal["person_id"].as_str().unwrap_or_default();
+                let contact = contacts.get(person).ok_or_else(|| {
+                    Failure::new(format!("the export has no contact of the deal {deal}"))
+                })?;
+                Ok(Lead {
+                    id: text(&deal["external_id"]),
+                    deal: text(&deal["id"]),
+                    phone: contact["phone_number"].as_str().map(str::to_owned),
+                    stamps: [text(&deal["cursor_at"]), text(&contact["cursor_at"])],
+                })
+            })
+            .collect()
+    }
+
+    /// Returns all rows of an export.
+    fn rows(&self, entity: &str) -> Result<Vec<Value>, Failure> {
+        let headers = [("Authorization", format!("Bearer {}", self.workspace_key))];
+        let mut rows = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let path = format!("/v1/export/{entity}?limit=1000{cursor}");
+            let request = Request {
+                address: &self.gateway,
+                method: "GET",
+                path: &path,
+                headers: &headers,
+                body: &[],
+            };
+            let answer = request.send()?;
+            let mut page = answer.json()?;
+            let Some(data) = page["data"].as_array_mut() else {
+                return Err(Failure::new(format!("{path}: {}", answer.body)));
+            };
+            rows.append(data);
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={}", encoded(next)),
+                None => return Ok(rows),
+            }
+        }
+    }
+}
+
+impl Lead {
+    /// Returns whether it has another phone than the portal sent.
+    pub fn is_harmed(&self) -> bool {
+        let number = self.id.strip_prefix("p-").and_then(|id| id.parse().ok());
+        number.and_then(portal::phone) != self.phone
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
