@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::plugins::{BehindView, DifferenceView, FieldDifference, VerifiedPlugin};
 use crate::domain::id::ConnectionId;
 use crate::domain::plugin::Digest;
-use crate::domain::rollout::{Plan, RolloutMode, Stage};
+use crate::domain::rollout::{RolloutMode, RolloutPlan, RolloutStage};
 use crate::domain::time::Micros;
 use crate::domain::word::words;
 
@@ -76,11 +76,11 @@ pub struct RolloutView {
     pub candidate: RolloutVersion,
     /// The version that was active when it began.
     pub stable: RolloutVersion,
-    pub stage: Stage,
+    pub stage: RolloutStage,
     pub paused: bool,
     /// The part of the deliveries that the candidate gets now, or that a shadow compares.
     pub percent: u8,
-    pub plan: Plan,
+    pub plan: RolloutPlan,
     /// Seconds that the stage or step has lasted while a host judged it, at most ten seconds ago.
     pub spent_seconds: u64,
     /// Grows with each change.

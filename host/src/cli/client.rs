@@ -272,14 +272,16 @@ impl From<Refusal> for Failure {
 }
 
 /// Parameters of the API that a refusal may name, and what a person types for them.
-const TYPED: [(&str, &str); 16] = [
+const TYPED: [(&str, &str); 18] = [
     ("act", "--what"),
     ("before", "--before"),
     ("email", "--email"),
+    ("everySeconds", "--every"),
     ("id", "ID"),
     ("instance", "--instance"),
     ("last", "--last"),
     ("phone", "--phone"),
+    ("probationSeconds", "--probation"),
     ("seconds", "--seconds"),
     ("since", "--since"),
     ("state", "--state"),

@@ -10,7 +10,7 @@ use super::word::words;
 
 words! {
     /// The stage of a rollout.
-    Stage: "the stage" {
+    RolloutStage: "the stage" {
         /// The candidate converts live deliveries after they were answered, without effect.
         Shadow = "shadow",
         /// The candidate converts a part of the deliveries.
@@ -25,7 +25,7 @@ words! {
     }
 }
 
-impl Stage {
+impl RolloutStage {
     /// Returns whether the rollout has not ended.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Shadow | Self::Canary | Self::Probation)
@@ -45,7 +45,7 @@ words! {
 /// How a rollout goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Plan {
+pub struct RolloutPlan {
     pub mode: RolloutMode,
     /// The percentages of the deliveries that the candidate gets, step by step, from 1 to 100.
     /// Of a shadow, one: the part that is compared.
@@ -68,12 +68,12 @@ pub struct Rollout {
     pub candidate: Digest,
     /// The version that was active when it began.
     pub stable: Digest,
-    pub stage: Stage,
+    pub stage: RolloutStage,
     /// Whether it stays in its step until it is resumed. The guards stay on.
     pub paused: bool,
     /// The index of the current step.
     pub step: usize,
-    pub plan: Plan,
+    pub plan: RolloutPlan,
     /// Grows with each change of the rollout; hosts report the one that they act on.
     pub generation: i64,
     /// Seconds that the step has lasted while a host judged it.
@@ -95,7 +95,7 @@ impl Rollout {
 
     /// Returns the rollout in another stage, at its first moment.
     #[must_use]
-    pub fn in_stage(&self, stage: Stage, now: Micros, why: Option<String>) -> Self {
+    pub fn in_stage(&self, stage: RolloutStage, now: Micros, why: Option<String>) -> Self {
         Self {
             stage,
             paused: false,

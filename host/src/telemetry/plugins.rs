@@ -11,7 +11,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use super::register::{Few, Histograms, OTHER, Register, set};
 use crate::domain::connection::Connection;
 use crate::domain::id::WorkspaceId;
-use crate::domain::rollout::Stage;
+use crate::domain::rollout::RolloutStage;
 use crate::limits;
 use crate::plugin::{CallError, Loaded};
 use crate::store::{ItemResult, NewItem};
@@ -266,8 +266,13 @@ impl PluginMetrics {
     }
 
     /// Sets the stage of the last rollout of a plugin.
-    pub fn stage(&self, plugin: &str, stage: Stage) {
-        for one in Stage::ALL {
+    pub fn stage(&self, plugin: &str, stage: RolloutStage) {
+        // The counter is there before the first one, so that its increase is seen.
+        let label = PluginLabel {
+            plugin: plugin.to_owned(),
+        };
+        let _ = self.rolled_back.get_or_create(&label);
+        for one in RolloutStage::ALL {
             let labels = StageLabels {
                 plugin: plugin.to_owned(),
                 stage: one.as_str(),

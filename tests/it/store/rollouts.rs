@@ -1,7 +1,7 @@
 //! Rollouts of versions, and the reports of hosts on them.
 
 use leadhost::domain::id::HostId;
-use leadhost::domain::rollout::{Plan, Rollout, RolloutMode, RolloutReport, Stage};
+use leadhost::domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutReport, RolloutStage};
 use leadhost::limits;
 use serde_json::json;
 
@@ -18,10 +18,10 @@ async fn new(world: &World) -> Rollout {
         number: 0,
         candidate: candidate.digest,
         stable: stable.digest,
-        stage: Stage::Canary,
+        stage: RolloutStage::Canary,
         paused: false,
         step: 0,
-        plan: Plan {
+        plan: RolloutPlan {
             mode: RolloutMode::Canary,
             steps: vec![1, 50, 100],
             every_seconds: 300,
@@ -89,7 +89,11 @@ pub async fn a_rollout_begins_with_a_number_and_a_generation_and_comes_back_as_i
 pub async fn a_rollout_is_not_begun_while_one_of_its_name_is_open(world: &World) {
     let new = new(world).await;
     let mut open = begun(world, &new).await;
-    for stage in [Stage::Shadow, Stage::Canary, Stage::Probation] {
+    for stage in [
+        RolloutStage::Shadow,
+        RolloutStage::Canary,
+        RolloutStage::Probation,
+    ] {
         open = changed(world, &open.in_stage(stage, world.now(), None)).await;
         let second = world.store.begin_rollout(&new).await.unwrap();
         assert_eq!(second, (open.clone(), false), "{stage:?}");
@@ -103,7 +107,11 @@ pub async fn a_rollout_is_not_begun_while_one_of_its_name_is_open(world: &World)
 pub async fn a_rollout_that_begins_after_another_forgets_its_reports(world: &World) {
     let new = new(world).await;
     let mut last = begun(world, &new).await;
-    for stage in [Stage::Done, Stage::RolledBack, Stage::Aborted] {
+    for stage in [
+        RolloutStage::Done,
+        RolloutStage::RolledBack,
+        RolloutStage::Aborted,
+    ] {
         let seen = report(world, &last, HostId::new(START), "a");
         world.store.report_rollout(&seen).await.unwrap();
         let end = last.in_stage(stage, world.now(), Some("it ended".to_owned()));
@@ -122,7 +130,7 @@ pub async fn a_change_comes_back_with_a_new_generation(world: &World) {
     let first = begun(world, &new(world).await).await;
     world.advance(1).await;
     let change = Rollout {
-        stage: Stage::Probation,
+        stage: RolloutStage::Probation,
         paused: true,
         step: 2,
         spent_seconds: 7,
@@ -147,7 +155,11 @@ pub async fn a_change_of_an_older_generation_changes_nothing(world: &World) {
         ..first.clone()
     };
     let paused = changed(world, &paused).await;
-    let late = first.in_stage(Stage::Aborted, world.now(), Some("too late".to_owned()));
+    let late = first.in_stage(
+        RolloutStage::Aborted,
+        world.now(),
+        Some("too late".to_owned()),
+    );
     assert_eq!(world.store.change_rollout(&late).await.unwrap(), None);
     assert_eq!(all(world).await, [paused]);
 }
@@ -160,7 +172,7 @@ pub async fn the_seconds_of_a_step_are_recorded_for_its_generation_only(world: &
     };
     world.store.spend_rollout(&spent).await.unwrap();
     assert_eq!(all(world).await, std::slice::from_ref(&spent));
-    let next = spent.in_stage(Stage::Canary, world.now(), None);
+    let next = spent.in_stage(RolloutStage::Canary, world.now(), None);
     let next = changed(world, &next).await;
     world.store.spend_rollout(&spent).await.unwrap();
     assert_eq!(all(world).await, [next]);

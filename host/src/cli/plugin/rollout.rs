@@ -16,7 +16,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{count, say};
 use crate::cli::progress::Progress;
 use crate::cli::table::{list, optional, safe, seconds, table};
-use crate::domain::rollout::{RolloutMode, Stage};
+use crate::domain::rollout::{RolloutMode, RolloutStage};
 use crate::domain::time;
 
 #[derive(Args)]
@@ -328,33 +328,43 @@ fn stage(rollout: &RolloutView) -> String {
         true => format!("{stage} (paused)"),
         false => stage.to_string(),
     }];
-    if matches!(stage, Stage::Shadow | Stage::Canary) {
+    if matches!(stage, RolloutStage::Shadow | RolloutStage::Canary) {
         parts.push(format!("{} %", rollout.percent));
     }
     let step = plan.steps.iter().position(|step| *step == rollout.percent);
-    if stage == Stage::Canary
+    if stage == RolloutStage::Canary
         && let Some(step) = step
     {
         parts.push(format!("step {} of {}", step + 1, plan.steps.len()));
     }
     if let Some(left) = left(rollout).filter(|_| !rollout.paused) {
         parts.push(match left {
-            0 => "its time is over".to_owned(),
+            0 => ends_with(rollout).to_owned(),
             left => format!("{} left", rounded(left)),
         });
     }
-    if !plan.guards && matches!(stage, Stage::Canary | Stage::Probation) {
+    if !plan.guards && matches!(stage, RolloutStage::Canary | RolloutStage::Probation) {
         parts.push("without guards".to_owned());
     }
     parts.join(", ")
 }
 
+/// Returns what a stage or step waits for after its time.
+fn ends_with(rollout: &RolloutView) -> &'static str {
+    let is_last = rollout.plan.steps.last() == Some(&rollout.percent);
+    match rollout.stage {
+        RolloutStage::Canary if is_last && rollout.percent < 100 => "waits for promote or abort",
+        RolloutStage::Canary if is_last && rollout.compared == 0 => "waits for a first comparison",
+        _ => "its time is over",
+    }
+}
+
 /// Returns the seconds that are left of the stage or step, or `None` if it has no end.
 fn left(rollout: &RolloutView) -> Option<u64> {
     let lasts = match rollout.stage {
-        Stage::Shadow | Stage::Canary => rollout.plan.every_seconds,
-        Stage::Probation => rollout.plan.probation_seconds,
-        Stage::Done | Stage::RolledBack | Stage::Aborted => return None,
+        RolloutStage::Shadow | RolloutStage::Canary => rollout.plan.every_seconds,
+        RolloutStage::Probation => rollout.plan.probation_seconds,
+        RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted => return None,
     };
     Some(lasts.saturating_sub(rollout.spent_seconds))
 }
@@ -411,30 +421,32 @@ fn next(rollout: &RolloutView) -> Vec<(&'static str, String)> {
     // A shadow times no conversion and chooses no version.
     let was_shadow = rollout.plan.mode == RolloutMode::Shadow;
     match rollout.stage {
-        Stage::Shadow => vec![change("To end it", "abort")],
-        Stage::Canary if rollout.paused => vec![
+        RolloutStage::Shadow => vec![change("To end it", "abort")],
+        RolloutStage::Canary if rollout.paused => vec![
             change("To go on", "resume"),
             change("To activate the candidate now", "promote"),
             change("To end it", "abort"),
         ],
-        Stage::Canary => vec![
+        RolloutStage::Canary => vec![
             change("To stay in this step", "pause"),
             change("To activate the candidate now", "promote"),
             change("To end it", "abort"),
         ],
-        Stage::Probation => vec![change("To activate the stable version again", "abort")],
-        Stage::Done if was_shadow => vec![(
+        RolloutStage::Probation => vec![change("To activate the stable version again", "abort")],
+        RolloutStage::Done if was_shadow => vec![(
             "To give it a part of the live deliveries",
             format!("plugin rollout start {version}"),
         )],
-        Stage::RolledBack => vec![(
-            "To see what it did to the leads that it converted",
-            format!(
-                "plugin impact {version} --since {}",
-                seconds(rollout.started_at)
-            ),
-        )],
-        Stage::Done | Stage::Aborted => Vec::new(),
+        RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted
+            if rollout.served > 0 =>
+        {
+            let since = seconds(rollout.started_at);
+            vec![(
+                "To see what it did to the leads that it converted",
+                format!("plugin impact {version} --since {since}"),
+            )]
+        }
+        RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted => Vec::new(),
     }
 }
 
@@ -503,6 +515,10 @@ mod tests {
             "canary, 10 %, step 2 of 4, its time is over",
         );
         check(
+            json!({"spentSeconds": 301, "percent": 100}),
+            "canary, 100 %, step 4 of 4, waits for a first comparison",
+        );
+        check(
             json!({"paused": true}),
             "canary (paused), 10 %, step 2 of 4",
         );
@@ -544,9 +560,10 @@ mod tests {
         check(json!({"stage": "shadow"}), &[abort]);
         check(json!({"stage": "probation"}), &[abort]);
         check(
-            json!({"stage": "rolled-back"}),
+            json!({"stage": "rolled-back", "served": 3}),
             &["plugin impact portal@9b0f7a3c5d2e --since 2026-03-02T12:15:30Z"],
         );
+        check(json!({"stage": "rolled-back"}), &[]);
         check(json!({"stage": "done"}), &[]);
         let plan = json!({"mode": "shadow", "steps": [100], "everySeconds": 60, "probationSeconds": 0, "guards": true});
         check(

@@ -61,8 +61,12 @@ pub async fn page(
     let given = Filters::from_query(&query, &FILTERS);
     let (pull, filters) = match Pull::from_cursor(&query, caller, store, feed)? {
         Some(pull) => {
-            let own = Filters::from_cursor(&pull.filter, &FILTERS)?;
-            (pull, own.unless_others(&given)?)
+            let own = Filters::from_cursor(&pull.filter, &FILTERS)?.unless_others(&given)?;
+            // No page that matches nothing has a cursor: its values were valid once.
+            if own.meaning().is_none() {
+                return Err(ApiError::BadRequest(format!("{BrokenCursor}.")));
+            }
+            (pull, own)
         }
         None => {
             let (after, upper) = window(&query, call.http.core.clock.now())?;

@@ -133,7 +133,9 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
                 origin: origin.to_owned(),
                 digest: for_good(&error).then_some(digest),
                 plugin: match &error {
-                    DeployError::Refused { name, .. } => Some(name.clone()),
+                    DeployError::Refused { name, .. } | DeployError::CanaryOpen { name, .. } => {
+                        Some(name.clone())
+                    }
                     _ => None,
                 },
                 reason: reason(pipeline, &error, origin).await,
@@ -178,7 +180,14 @@ async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> Strin
         ..
     } = error
     else {
-        return error.to_string();
+        let file = std::path::Path::new(&pipeline.core.config.plugins.inbox).join(origin);
+        return match error {
+            DeployError::CanaryOpen { .. } => format!(
+                "{error}. After that: `leadhost plugin activate {}`",
+                quoted(&file.to_string_lossy())
+            ),
+            _ => error.to_string(),
+        };
     };
     let mut words: Vec<&str> = refused.iter().map(|one| one.accept.as_str()).collect();
     if words.contains(&"") {
@@ -221,7 +230,6 @@ fn for_good(error: &DeployError) -> bool {
         error,
         DeployError::Store(_)
             | DeployError::Fleet(_)
-            | DeployError::CanaryOpen { .. }
             | DeployError::Rollout(_)
             | DeployError::Load(
                 LoadError::Host(_)

@@ -24,7 +24,7 @@ use super::versions::{VersionError, loaded};
 use crate::domain::id::KeyId;
 use crate::domain::plugin::{Description, Digest, PluginKind};
 use crate::domain::publisher::Publisher;
-use crate::domain::rollout::{Rollout, Stage};
+use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{LoadError, Loaded, Prepared};
 use crate::store::{Activation, PluginRecord, StoreError};
@@ -423,7 +423,7 @@ async fn no_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployError> {
     let rollouts = pipeline.core.store.rollouts().await?;
     let open = rollouts
         .into_iter()
-        .find(|one| one.name == name && one.stage == Stage::Canary);
+        .find(|one| one.name == name && one.stage == RolloutStage::Canary);
     match open {
         Some(rollout) => Err(DeployError::CanaryOpen {
             name: rollout.name,

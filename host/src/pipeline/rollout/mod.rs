@@ -22,7 +22,7 @@ use super::failure::ConvertError;
 use crate::domain::hex;
 use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::domain::plugin::Failure;
-use crate::domain::rollout::Stage;
+use crate::domain::rollout::RolloutStage;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::compare::{Tally, Whose};
 use crate::pipeline::verify::seen::{Fields, ItemKind, Seen};
@@ -74,11 +74,13 @@ pub async fn convert(
         budget,
     };
     let chosen = match rollout.rollout.stage {
-        Stage::Canary if active.digest == rollout.stable.digest => {
+        RolloutStage::Canary if active.digest == rollout.stable.digest => {
             Box::pin(conversion.canary(&rollout)).await
         }
         // The activation may be a moment ahead of the stage.
-        Stage::Canary | Stage::Probation if active.digest == rollout.candidate.digest => {
+        RolloutStage::Canary | RolloutStage::Probation
+            if active.digest == rollout.candidate.digest =>
+        {
             Box::pin(conversion.probation(&rollout)).await
         }
         _ => conversion.with(active).await,
@@ -191,6 +193,9 @@ impl Conversion<'_> {
             Err(ConvertError::Connection(_)) => false,
         };
         if !failed {
+            if candidate.converted.is_ok() {
+                rollout.observed.chosen(true);
+            }
             return candidate;
         }
         let mut stable = self.with(&rollout.stable).await;
@@ -286,7 +291,7 @@ pub fn observe(
     one.forget_texts();
     let policy = &pipeline.core.config.verify;
     let tripped = rollout.observed.add(one, took, policy);
-    let is_guarded = rollout.rollout.plan.guards && rollout.rollout.stage != Stage::Shadow;
+    let is_guarded = rollout.rollout.plan.guards && rollout.rollout.stage != RolloutStage::Shadow;
     if tripped && is_guarded && rollout.observed.stop() {
         pipeline.rollouts.hurry();
     }

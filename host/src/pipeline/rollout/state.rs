@@ -13,7 +13,7 @@ use tokio::sync::{Notify, mpsc};
 use super::guard;
 use crate::config;
 use crate::domain::id::DeliveryId;
-use crate::domain::rollout::{Rollout, Stage};
+use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::limits;
 use crate::pipeline::verify::compare::Tally;
 use crate::plugin::Loaded;
@@ -76,7 +76,7 @@ impl LiveRollout {
     /// Returns whether the candidate converts a part of the deliveries, and no guard has tripped
     /// here.
     pub fn is_canary(&self) -> bool {
-        self.rollout.stage == Stage::Canary && !self.observed.is_stopped()
+        self.rollout.stage == RolloutStage::Canary && !self.observed.is_stopped()
     }
 
     /// Returns whether the candidate converts the delivery with this key: the same on every host,
@@ -88,8 +88,8 @@ impl LiveRollout {
     /// Returns whether a delivery is compared after its answer.
     pub fn samples(&self, delivery: DeliveryId) -> bool {
         match self.rollout.stage {
-            Stage::Shadow => self.is_in_share(delivery.0.as_bytes()),
-            Stage::Probation => true,
+            RolloutStage::Shadow => self.is_in_share(delivery.0.as_bytes()),
+            RolloutStage::Probation => true,
             _ => false,
         }
     }

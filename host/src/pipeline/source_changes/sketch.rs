@@ -100,6 +100,8 @@ pub struct Counts {
     with: [u32; 6],
     /// The version that converted the last one.
     version: String,
+    /// Whether another version converted one before.
+    mixed: bool,
     paths: Paths,
 }
 
@@ -114,6 +116,7 @@ impl Counts {
             leads: count,
             with,
             version: leads.map(|_| version.to_owned()).unwrap_or_default(),
+            mixed: false,
             paths: paths.unwrap_or_default(),
         }
     }
@@ -132,7 +135,9 @@ impl Counts {
         for (own, other) in self.with.iter_mut().zip(other.with) {
             *own += other;
         }
+        self.mixed |= other.mixed;
         if !other.version.is_empty() {
+            self.mixed |= !self.version.is_empty() && self.version != other.version;
             self.version.clone_from(&other.version);
         }
         for (path, kinds) in &other.paths {
@@ -318,7 +323,12 @@ impl Sketch {
     fn told(&self, differences: &[Difference], at: Micros) -> SourceChange {
         let version = &self.halves[2].version;
         let is_same = version.is_empty() || *version == self.baseline.version;
-        let by = if is_same || differences.iter().any(|one| one.path.is_some()) {
+        // During a rollout, or after a version that did not stay.
+        let [_, older, newer] = &self.halves;
+        let several = newer.mixed || older.version != newer.version;
+        let by = if !is_same && several {
+            "several versions converted, or the source changed".to_owned()
+        } else if is_same || differences.iter().any(|one| one.path.is_some()) {
             "the source changed".to_owned()
         } else {
             format!("new in {version}")

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::standing::{self, Standing};
 use super::{LOOK, REST, announce, record};
 use crate::domain::id::ConnectionId;
-use crate::domain::rollout::{Rollout, Stage};
+use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::deploy::{DeployError, replace, serving};
@@ -256,45 +256,45 @@ async fn decide(
     let now = pipeline.core.clock.now();
     match rollout.stage {
         // The swap was done, and the host stopped before it was recorded.
-        Stage::Canary if is_active(&rollout.candidate) => activated(pipeline, rollout).await,
-        Stage::Probation if tripped.is_some() && is_active(&rollout.candidate) => {
+        RolloutStage::Canary if is_active(&rollout.candidate) => activated(pipeline, rollout).await,
+        RolloutStage::Probation if tripped.is_some() && is_active(&rollout.candidate) => {
             let why = tripped.unwrap_or_default();
             match Box::pin(replace(pipeline, &rollout.stable, &rollout.candidate, None)).await {
-                Ok(_) => end(pipeline, rollout, Stage::RolledBack, why).await,
+                Ok(_) => end(pipeline, rollout, RolloutStage::RolledBack, why).await,
                 Err(error) => failed(rollout, "rollback", error),
             }
         }
-        Stage::Probation if !is_active(&rollout.candidate) => {
+        RolloutStage::Probation if !is_active(&rollout.candidate) => {
             // The swap was done, and the host stopped before it was recorded; or an operator
             // activated another version.
             match tripped.filter(|_| is_active(&rollout.stable)) {
-                Some(why) => end(pipeline, rollout, Stage::RolledBack, why).await,
+                Some(why) => end(pipeline, rollout, RolloutStage::RolledBack, why).await,
                 None => {
                     let why = "another version was activated".to_owned();
-                    end(pipeline, rollout, Stage::Aborted, why).await
+                    end(pipeline, rollout, RolloutStage::Aborted, why).await
                 }
             }
         }
-        Stage::Canary if tripped.is_some() => {
+        RolloutStage::Canary if tripped.is_some() => {
             let why = tripped.unwrap_or_default();
-            end(pipeline, rollout, Stage::RolledBack, why).await
+            end(pipeline, rollout, RolloutStage::RolledBack, why).await
         }
-        Stage::Shadow | Stage::Canary if !is_active(&rollout.stable) => {
+        RolloutStage::Shadow | RolloutStage::Canary if !is_active(&rollout.stable) => {
             let why = "another version was activated".to_owned();
-            end(pipeline, rollout, Stage::Aborted, why).await
+            end(pipeline, rollout, RolloutStage::Aborted, why).await
         }
-        Stage::Shadow if is_time => {
+        RolloutStage::Shadow if is_time => {
             let why = "its time is over".to_owned();
-            end(pipeline, rollout, Stage::Done, why).await
+            end(pipeline, rollout, RolloutStage::Done, why).await
         }
-        Stage::Probation if spent >= rollout.plan.probation_seconds => {
+        RolloutStage::Probation if spent >= rollout.plan.probation_seconds => {
             let why = "no guard has tripped".to_owned();
-            end(pipeline, rollout, Stage::Done, why).await
+            end(pipeline, rollout, RolloutStage::Done, why).await
         }
-        Stage::Canary if is_time && follows && !rollout.paused => {
+        RolloutStage::Canary if is_time && follows && !rollout.paused => {
             let is_last = rollout.step + 1 >= rollout.plan.steps.len();
             if !is_last {
-                let mut next = rollout.in_stage(Stage::Canary, now, None);
+                let mut next = rollout.in_stage(RolloutStage::Canary, now, None);
                 next.step += 1;
                 return change(pipeline, &next, "next-rollout-step").await;
             }
@@ -335,26 +335,34 @@ pub async fn promote(pipeline: &Arc<Pipeline>, rollout: &Rollout) -> Result<bool
 
 /// The candidate is active: the probation begins. Returns whether nothing else was changed
 /// meanwhile.
-pub async fn activated(pipeline: &Arc<Pipeline>, rollout: &Rollout) -> Result<bool, StoreError> {
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+async fn activated(pipeline: &Arc<Pipeline>, rollout: &Rollout) -> Result<bool, StoreError> {
     let now = pipeline.core.clock.now();
     let next = match rollout.plan.probation_seconds {
-        0 => rollout.in_stage(Stage::Done, now, Some("it is activated".to_owned())),
-        _ => rollout.in_stage(Stage::Probation, now, None),
+        0 => rollout.in_stage(RolloutStage::Done, now, Some("it is activated".to_owned())),
+        _ => rollout.in_stage(RolloutStage::Probation, now, None),
     };
     change(pipeline, &next, "promote-rollout").await
 }
 
 /// Ends a rollout. Returns whether nothing else was changed meanwhile.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
 pub async fn end(
     pipeline: &Arc<Pipeline>,
     rollout: &Rollout,
-    stage: Stage,
+    stage: RolloutStage,
     why: String,
 ) -> Result<bool, StoreError> {
     let now = pipeline.core.clock.now();
     let ended = rollout.in_stage(stage, now, Some(why));
     let act = match stage {
-        Stage::RolledBack => "roll-back-rollout",
+        RolloutStage::RolledBack => "roll-back-rollout",
         _ => "end-rollout",
     };
     change(pipeline, &ended, act).await
@@ -368,7 +376,7 @@ async fn change(pipeline: &Arc<Pipeline>, next: &Rollout, act: &str) -> Result<b
     let (plugin, candidate) = (&stored.name, stored.candidate.short());
     let why = stored.why.as_deref().unwrap_or_default();
     match stored.stage {
-        Stage::RolledBack => {
+        RolloutStage::RolledBack => {
             pipeline.core.metrics.plugins.rolled_back(plugin);
             tracing::error!(%plugin, candidate, why, "rollout rolled back, stable version active");
         }

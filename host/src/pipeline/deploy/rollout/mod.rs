@@ -8,7 +8,7 @@ pub mod operate;
 mod sampling;
 pub mod standing;
 
-pub use operate::{Begun, Change, Order, RolloutError};
+pub use operate::{Begun, Change, RolloutError, RolloutOrder};
 pub use standing::Standing;
 
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::standing::{self, Standing};
 use super::{announce, judge};
 use crate::domain::plugin::Digest;
-use crate::domain::rollout::{Plan, Rollout, RolloutMode, Stage};
+use crate::domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutStage};
 use crate::limits;
 use crate::pipeline::deploy::{
     Accept, DeployError, TriedStored, Verified, agreed, concerns, replace, serving, stored_version,
@@ -34,7 +34,7 @@ pub enum RolloutError {
     Open {
         name: String,
         candidate: Digest,
-        stage: Stage,
+        stage: RolloutStage,
     },
     #[error("`{0}` has no open rollout")]
     NotOpen(String),
@@ -42,7 +42,7 @@ pub enum RolloutError {
     WrongStage {
         name: String,
         what: &'static str,
-        stage: Stage,
+        stage: RolloutStage,
     },
     #[error("the rollout of `{0}` was changed meanwhile: look at it and try again")]
     Changed(String),
@@ -56,8 +56,8 @@ impl From<RolloutError> for DeployError {
 
 /// What to start.
 #[derive(Clone, Debug)]
-pub struct Order {
-    pub plan: Plan,
+pub struct RolloutOrder {
+    pub plan: RolloutPlan,
     /// The label of the operator's key.
     pub started_by: String,
 }
@@ -78,7 +78,7 @@ pub struct Begun {
 pub async fn shadow(
     pipeline: &Arc<Pipeline>,
     digest: &Digest,
-    order: Order,
+    order: RolloutOrder,
 ) -> Result<Begun, DeployError> {
     let (candidate, _) = stored_version(pipeline, digest).await?;
     let name = &candidate.description.name;
@@ -109,7 +109,7 @@ pub async fn canary(
     pipeline: &Arc<Pipeline>,
     tried: TriedStored,
     accept: &Accept,
-    order: Order,
+    order: RolloutOrder,
 ) -> Result<Begun, DeployError> {
     let TriedStored {
         prepared,
@@ -148,7 +148,7 @@ async fn begin(
     name: &str,
     candidate: &Digest,
     stable: Digest,
-    order: Order,
+    order: RolloutOrder,
 ) -> Result<Rollout, DeployError> {
     if *candidate == stable {
         return Err(RolloutError::Active {
@@ -157,6 +157,7 @@ async fn begin(
         }
         .into());
     }
+    close_overtaken(pipeline, name, &stable).await?;
     let now = pipeline.core.clock.now();
     let new = Rollout {
         name: name.to_owned(),
@@ -164,8 +165,8 @@ async fn begin(
         candidate: candidate.clone(),
         stable,
         stage: match order.plan.mode {
-            RolloutMode::Shadow => Stage::Shadow,
-            RolloutMode::Canary => Stage::Canary,
+            RolloutMode::Shadow => RolloutStage::Shadow,
+            RolloutMode::Canary => RolloutStage::Canary,
         },
         paused: false,
         step: 0,
@@ -189,6 +190,29 @@ async fn begin(
     tracing::info!(plugin = %name, candidate = candidate.short(), stage = rollout.stage.as_str(), percent = rollout.percent(), "rollout started");
     announce(pipeline).await;
     Ok(rollout)
+}
+
+/// Ends an open rollout that the activation of another version has ended, if the judge has not
+/// done so yet.
+async fn close_overtaken(
+    pipeline: &Arc<Pipeline>,
+    name: &str,
+    active: &Digest,
+) -> Result<(), DeployError> {
+    let rollouts = pipeline.core.store.rollouts().await?;
+    let overtaken = rollouts.into_iter().find(|one| {
+        one.name == name
+            && match one.stage {
+                RolloutStage::Shadow => one.stable != *active,
+                RolloutStage::Probation => one.candidate != *active,
+                _ => false,
+            }
+    });
+    if let Some(rollout) = overtaken {
+        let why = "another version was activated".to_owned();
+        judge::end(pipeline, &rollout, RolloutStage::Aborted, why).await?;
+    }
+    Ok(())
 }
 
 /// What an operator changes.
@@ -226,19 +250,19 @@ pub async fn change(
         stage: rollout.stage,
     };
     match (change, rollout.stage) {
-        (Change::Pause, Stage::Canary) => paused(pipeline, &rollout, true).await?,
-        (Change::Resume, Stage::Canary) => paused(pipeline, &rollout, false).await?,
-        (Change::Promote, Stage::Canary) => {
+        (Change::Pause, RolloutStage::Canary) => paused(pipeline, &rollout, true).await?,
+        (Change::Resume, RolloutStage::Canary) => paused(pipeline, &rollout, false).await?,
+        (Change::Promote, RolloutStage::Canary) => {
             if !judge::promote(pipeline, &rollout).await? {
                 return Err(RolloutError::Changed(plugin.to_owned()).into());
             }
         }
         (Change::Abort, stage) => {
-            if stage == Stage::Probation {
+            if stage == RolloutStage::Probation {
                 replace(pipeline, &rollout.stable, &rollout.candidate, None).await?;
             }
             let why = "an operator ended it".to_owned();
-            judge::end(pipeline, &rollout, Stage::Aborted, why).await?;
+            judge::end(pipeline, &rollout, RolloutStage::Aborted, why).await?;
         }
         (Change::Pause, _) => return Err(wrong("paused").into()),
         (Change::Resume, _) => return Err(wrong("resumed").into()),
@@ -267,7 +291,10 @@ async fn paused(
     };
     let stored = pipeline.core.store.change_rollout(&changed).await?;
     match stored {
-        Some(_) => Ok(()),
+        Some(_) => {
+            tracing::info!(plugin = %rollout.name, paused, "rollout changed");
+            Ok(())
+        }
         None => Err(RolloutError::Changed(rollout.name.clone()).into()),
     }
 }

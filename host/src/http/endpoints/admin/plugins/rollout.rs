@@ -12,7 +12,7 @@ use crate::admin_api::rollouts::{
     RolloutView,
 };
 use crate::domain::plugin::Digest;
-use crate::domain::rollout::{Plan, RolloutMode};
+use crate::domain::rollout::{RolloutMode, RolloutPlan};
 use crate::http::auth::AdminCaller;
 use crate::http::body::Unread;
 use crate::http::call::Call;
@@ -20,7 +20,7 @@ use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, Reply};
 use crate::limits;
-use crate::pipeline::deploy::rollout::{self, Begun, Change, Order, Standing};
+use crate::pipeline::deploy::rollout::{self, Begun, Change, RolloutOrder, Standing};
 use crate::pipeline::deploy::{self, Verified};
 use crate::pipeline::verify::drift;
 
@@ -45,7 +45,7 @@ pub async fn start(
 ) -> Result<Reply, ApiError> {
     let request: RolloutRequest = read_json(call, body).await?;
     let accept = accepted(caller, request.accept.iter().map(String::as_str))?;
-    let order = Order {
+    let order = RolloutOrder {
         plan: plan(&request)?,
         started_by: caller.label().to_owned(),
     };
@@ -110,13 +110,13 @@ pub async fn change(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, 
 }
 
 /// Reads the plan, with its defaults.
-fn plan(request: &RolloutRequest) -> Result<Plan, ApiError> {
+fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
     let is_shadow = request.mode == RolloutMode::Shadow;
     let (steps, every) = match is_shadow {
         true => (vec![100], HOUR),
         false => (STEPS.to_vec(), STEP_SECONDS),
     };
-    let plan = Plan {
+    let plan = RolloutPlan {
         mode: request.mode,
         steps: request.steps.clone().unwrap_or(steps),
         every_seconds: request.every_seconds.unwrap_or(every),
